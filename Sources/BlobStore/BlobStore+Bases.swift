@@ -112,6 +112,65 @@ extension BlobStore {
             blobs: blobs, progress: progress)
     }
 
+    /// Replaces the store in a folder by one without contents, which must be rebuilt: its bytes are free then. Nobody may
+    /// use it. A crash leaves the one or the other.
+    ///
+    /// - Parameter epoch: of the store's shard.
+    package static func empty(
+        _ directory: String, options: Options, epoch: UInt64, asOf now: Timestamp
+    ) throws(StoreError) {
+        let lock = try DirectoryLock(directory)
+        defer { withExtendedLifetime(lock) {} }
+        try Creation.createStore(
+            in: directory, options: options, asOf: now,
+            as: ReplicationState(
+                role: .deposed, epoch: epoch, nonce: .random(), position: .start, sequence: 0))
+        // Of the store that was there.
+        unlink("\(directory)/\(WriteAheadLog.fileName)")
+        try Creation.syncDirectory(directory)
+    }
+
+    /// Bytes of a store in a folder, on the disk; 0 where there is none.
+    package static func allocatedByteCount(of directory: String) -> Int {
+        [DataFile.name, WriteAheadLog.fileName].reduce(0) { sum, name in
+            var status = stat()
+            guard stat("\(directory)/\(name)", &status) == 0 else { return sum }
+            return sum + Int(status.st_blocks) * 512
+        }
+    }
+
+    /// Bytes of the file system of a folder that a process may still use; nil: it does not say.
+    package static func availableByteCount(in directory: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return nil }
+        return Disk(status)?.availableByteCount
+    }
+
+    /// About how many bytes a store takes that is made of a base, without its long blobs, and those. All of the base is
+    /// checked.
+    package static func seedSize(
+        ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
+    ) throws -> (byteCount: Int, longBlobs: [BlobReference]) {
+        var pages = PageSum()
+        var longBlobs: [BlobReference] = []
+        try forEachEntry(of: BackupTable.allCases, inBase: read) { table, key, value in
+            pages.add(key.byteCount, value.byteCount)
+            let blob = try table.check(key, value)
+            if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
+        }
+        return (pages.byteCount, longBlobs)
+    }
+
+    /// About how many bytes the chunks of a long blob take.
+    package static func seedSize(of blob: BlobReference) -> Int {
+        var pages = PageSum()
+        for index in 0..<blob.chunkCount {
+            pages.add(
+                ChunkKey.byteCount, ChunkLayout.checksumByteCount + blob.chunkByteCount(at: index))
+        }
+        return pages.byteCount
+    }
+
     /// Calls `body` with the long blobs of a base: those that are found by their digests, and those that gave way to
     /// others. All of the base is checked.
     package static func forEachLongBlob(

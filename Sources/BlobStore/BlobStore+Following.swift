@@ -66,6 +66,7 @@ extension BlobStore {
         }
         let epochs = try pipeline.inTransaction(growth: growth, isPublishing: true) {
             (transaction) throws(StoreError) in
+            transaction.beginShippedBatch()
             for item in part {
                 try transaction.apply(item.batch, item.contents, longBlobs: longBlobs)
             }

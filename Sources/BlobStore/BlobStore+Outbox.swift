@@ -137,14 +137,12 @@ extension ChangeTransaction {
 
 extension BlobStore {
     /// Forgets blobs that were retired up to a batch, the last one of the oldest base that is kept. A change like any
-    /// other. Returns how many; fewer than `countMax`: those were all.
+    /// other: a follower makes it when its leader has. Returns how many; fewer than `countMax`: those were all.
     package func pruneRetired(
         upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,
         asOf now: Timestamp
     ) throws(StoreError) -> Int {
-        // A follower forgets them when its leader does.
-        guard core.replication.state?.role == .leader else { return 0 }
-        return try pipeline.change(
+        try pipeline.change(
             growth: core.environment.bookkeepingGrowth, asOf: now, isPublishing: false
         ) { (transaction) throws(StoreError) in
             var keys: [[UInt8]] = []

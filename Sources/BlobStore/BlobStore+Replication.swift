@@ -121,6 +121,7 @@ extension BlobStore {
         replication.shippedSequence.store(state.sequence, ordering: .relaxed)
         replication.lastSequence.store(state.sequence, ordering: .relaxed)
         replication.capturesChanges.store(state.role == .leader, ordering: .relaxed)
+        replication.refusesChanges.store(state.role != .leader, ordering: .relaxed)
         guard state.role != .follower else { return }
         try snapshot.forEachBatch(after: state.sequence) { (batch) throws(StoreError) in
             replication.note(CapturedBatch(batch), core.leases)
@@ -171,6 +172,7 @@ extension BlobStore {
         let list = try pipeline.whileWriting { () throws(StoreError) in
             // So the beginning of the epoch is captured.
             let capturedBefore = replication.capturesChanges.exchange(true, ordering: .relaxed)
+            let refusedBefore = replication.refusesChanges.exchange(false, ordering: .relaxed)
             do throws(StoreError) {
                 return try pipeline.inTransaction(
                     growth: core.environment.bookkeepingGrowth, asOf: now,
@@ -182,6 +184,7 @@ extension BlobStore {
                 }
             } catch {
                 replication.capturesChanges.store(capturedBefore, ordering: .relaxed)
+                replication.refusesChanges.store(refusedBefore, ordering: .relaxed)
                 throw error
             }
         }
@@ -198,6 +201,14 @@ extension BlobStore {
         core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }
 
+    /// Whether changes that would be shipped are refused as ``StoreError/notLeading``, whoever makes them. A leader says
+    /// so before it ends its epoch, or saves what it has not shipped. It holds for each batch that begins after it was set.
+    package var refusesChanges: Bool {
+        get { core.replication.refusesChanges.load(ordering: .relaxed) }
+        set { core.replication.refusesChanges.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Ends the lead, or what is left of it. From here on only what another leader shipped is applied.
     package func stepDown(to role: ReplicationState.Role) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role != role else { return }
@@ -208,6 +219,7 @@ extension BlobStore {
         state.role = role
         try save(state, asOf: Timestamp(milliseconds: 0))
         replication.capturesChanges.store(false, ordering: .relaxed)
+        replication.refusesChanges.store(true, ordering: .relaxed)
     }
 
     /// Commits a state that differs from the one before in nothing that is shipped.

@@ -229,6 +229,25 @@ import Testing
         #expect(b.activity == .follows)
     }
 
+    // It was silence never: nobody took the lead from a leader that was gone.
+    @Test("A damaged sign of life is none, and one that is written again is")
+    func damagedSign() throws {
+        let a = try leader()
+        let b = try follower(autoPromoteMilliseconds: 10_000)
+        try run([a, b], milliseconds: 12_000)
+        let name = ShardNames.alive(try #require(a.store.replicationState).epoch)
+        for _ in 0..<6 {
+            objects[name]?[20] ^= 1
+            try run([a, b], milliseconds: 9_000)
+            #expect(b.activity == .follows)
+        }
+        a.kill()
+        objects[name]?[20] ^= 1
+        let died = b.uptime
+        try b.run { b.isLeading }
+        #expect(b.uptime - died >= 5_000 && b.uptime - died <= 16_000)
+    }
+
     // What the looks took, on both sides, was counted as silence.
     @Test("A leader is not deposed where each request of both takes long, and one that is gone is")
     func slowRequests() throws {

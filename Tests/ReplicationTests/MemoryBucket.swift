@@ -94,8 +94,13 @@ final class MemoryBucket: Bucket {
     /// Asked with the number of each request, from 0.
     var cut: (Int) -> Cut = { _ in .none }
     private(set) var requestCount = 0
+    /// Whether pages of a listing that are not the last may have fewer names than others.
+    var hasShortPages = false
     /// How many requests were sent together, each time.
     private(set) var widths: [Int] = []
+    /// Bytes that were given by requests that were sent together, at most.
+    private(set) var roundByteCountMax = 0
+    private var givenByteCount = 0
 
     init(_ shared: MemoryObjects) {
         self.shared = shared
@@ -137,12 +142,17 @@ final class MemoryBucket: Bucket {
         guard (found?.count ?? 0) <= byteCountMax else {
             throw .damaged(name: name, why: "has more than \(byteCountMax) bytes")
         }
+        givenByteCount += found?.count ?? 0
         return found
     }
 
-    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> ListPage {
         try request(.list, prefix) {
-            shared.names(prefix, after: name, countMax: 7)
+            let names = shared.names(prefix, after: name, countMax: 8)
+            let countMax = hasShortPages && names.count > 7 ? 3 + requestCount % 5 : 7
+            return ListPage(
+                names.prefix(countMax).map { .init(name: $0, byteCount: shared[$0]?.count ?? 0) },
+                isLast: names.count <= countMax)
         }
     }
 
@@ -154,6 +164,8 @@ final class MemoryBucket: Bucket {
 
     func forEach(_ count: Int, _ body: @Sendable (Int, any Bucket) throws -> Void) throws {
         widths.append(count)
+        let before = givenByteCount
+        defer { roundByteCountMax = max(roundByteCountMax, givenByteCount - before) }
         for index in 0..<count { try body(index, self) }
     }
 }

@@ -83,6 +83,55 @@ import Testing
         #expect(verifier.widths.max() == ReplicationLimits.readAheadCountMax)
     }
 
+    // It asked for sixteen as soon as it had found sixteen in a row, whatever there was then.
+    @Test("A follower that is close behind a quick leader asks for few names that are not there")
+    func closeBehind() throws {
+        let a = try leader()
+        let b = try follower("b")
+        try write(60, a)
+        var roundCount = 0
+        b.bucket.onRequest = { [unowned b] (operation, name) throws(ReplicationError) in
+            guard operation == .get, name.hasPrefix(ShardNames.logPrefix),
+                b.bucket.widths.count != roundCount
+            else { return }
+            roundCount = b.bucket.widths.count
+            b.uptime += 20
+            do { try write(3, a) } catch { Issue.record(error) }
+        }
+        try b.run { b.store.lastSequence > 100 }
+        func figures() throws -> (gets: Int, segments: Int) {
+            let position = try #require(b.store.replicationState).position
+            return (b.bucket.counts[.get] ?? 0, Int(position.number))
+        }
+        let (gets, segments) = try figures()
+        try b.run { try figures().segments > segments + 300 }
+        let now = try figures()
+        #expect(now.gets - gets < 2 * (now.segments - segments), "\(now) \(gets) \(segments)")
+    }
+
+    // Sixteen of up to 256 MiB each were held in memory.
+    @Test("What is read ahead is bounded when a backlog of long segments begins")
+    func longSegments() throws {
+        let a = try leader()
+        try write(40, a)
+        for number in 0..<12 {
+            for part in 0..<40 {
+                try a.store.put("\(number)-\(part)", [UInt8](repeating: 7, count: 60_000 + part))
+            }
+            try a.run { a.store.shippedSequence == a.store.lastSequence }
+        }
+        let longest = objects.all.values.map(\.count).max() ?? 0
+        #expect(longest > 2 << 20)
+        let b = try follower("b")
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        let limit = ReplicationLimits.readAheadByteCount + longest
+        #expect(b.bucket.roundByteCountMax <= limit, "\(b.bucket.roundByteCountMax)")
+        #expect(b.bucket.widths.max() == ReplicationLimits.readAheadCountMax)
+        let verifier = MemoryBucket(objects)
+        #expect(try BucketVerifier().run(on: verifier).problems == [])
+        #expect(verifier.roundByteCountMax <= limit)
+    }
+
     // The leader was quicker than the way to the bucket and back: each name was taken when the fence came. It went on,
     // and took the lead back.
     @Test(
@@ -192,6 +241,21 @@ import Testing
         try b.run { promotion.answer != nil }
         #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
         #expect(b.isLeading && b.store.lastSequence > last)
+    }
+
+    // The first page that was shorter than the one before counted as the last: the fence was put name by name from there.
+    @Test("The end of the log is found where pages of a listing are short")
+    func shortPages() throws {
+        let a = try leader()
+        try write(100, a)
+        let bucket = MemoryBucket(objects)
+        bucket.hasShortPages = true
+        let end = try #require(try LogEnd.find(after: .start, on: bucket))
+        #expect(end.position == a.store.replicationState?.position)
+        // A listing ends with its last page, and not with an empty one.
+        let count = bucket.counts[.list] ?? 0
+        #expect(try bucket.names(ShardNames.epochPrefix).count == 2)
+        #expect(bucket.counts[.list] == count + 1)
     }
 
     @Test("No fence is put behind a segment that is missing")

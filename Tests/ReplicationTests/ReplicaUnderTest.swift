@@ -29,6 +29,8 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     private(set) var refusedSequences: [UInt64] = []
     /// Called before what the writer's thread does.
     var onWrite: () throws(StoreError) -> Void = {}
+    /// Called when a start waits.
+    var onWait: () -> Void = {}
     var aliveEpoch: UInt64? { activity.epoch }
     private var alive: AliveWriter!
     private var nextBeat: Int64 = 0
@@ -167,6 +169,7 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     func requireConditionalCreates() throws {}
     func wait(milliseconds: Int) -> Bool {
         uptime += Int64(milliseconds)
+        onWait()
         return false
     }
     func write<Value: Sendable>(

@@ -289,6 +289,31 @@ struct RoleTests {
         }
     }
 
+    // It had more than its shard then, and could not follow: it took no changes until it was started again.
+    @Test(
+        "What a leader's own threads change after the end of its epoch, or when it is deposed, is refused",
+        arguments: [false, true])
+    func changedAfterEnd(isForced: Bool) throws {
+        let a = try leader()
+        try a.store.put("long", SeededGenerator.bytes(100_000))
+        try a.store.delete("long", asOf: noon)
+        try ship(a)
+        let (b, promotion) = (try follower("b", of: a), TestPromotion(isForced: isForced))
+        var errors: [StoreError] = []
+        a.onWrite = { () throws(StoreError) in
+            guard a.activity == .changes else { return }
+            do throws(StoreError) { _ = try a.store.pruneRetired(upTo: .max, asOf: noon) } catch {
+                errors.append(error)
+            }
+        }
+        b.promotion = promotion
+        try ReplicaUnderTest.run([a, b]) { b.isLeading && a.activity == .follows }
+        #expect(!errors.isEmpty && errors.allSatisfy { $0 == .notLeading })
+        #expect(!a.folder.names.contains { $0.hasPrefix("unreplicated-epoch-") })
+        #expect(!a.lines.contains { $0.contains("must be rebuilt") })
+        try ReplicaUnderTest.run([a, b]) { a.store.lastSequence == b.store.lastSequence }
+    }
+
     // The leader ended its epoch just after the request was given up: nobody led until it claimed the lead.
     @Test("A leader that hands over after the request was withdrawn takes the lead again at once")
     func late() throws {
@@ -375,6 +400,46 @@ struct RoleTests {
         // The one that asks when the other one leads already is handed over to in turn.
         #expect(led.count == 1 || led.count == 2 && pause < 3)
         try expectNothingLost(acknowledged, [a, b, c])
+    }
+
+    @Test(
+        "Of two hosts that are promoted by force at once one leads, and has what the other one shipped",
+        arguments: 0..<12)
+    func twoForcedAtOnce(_ pause: Int) throws {
+        let a = try leader()
+        let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+        try a.store.put("before", [1])
+        try ship(a)
+        a.kill()
+        let promotions = [TestPromotion(isForced: true), TestPromotion(isForced: true)]
+        (b.promotion, c.promotion) = (promotions[0], promotions[1])
+        // The first stands still at one of its requests, while the second goes on.
+        let first = b.bucket.requestCount
+        b.bucket.onRequest = { [unowned b] _, _ in
+            guard b.bucket.requestCount == first + pause else { return }
+            b.bucket.onRequest = { _, _ in }
+            do { for _ in 0..<20 { try c.stepOrRestart() } } catch { Issue.record(error) }
+        }
+        var shipped: [String] = ["before"]
+        for round in 0..<200 {
+            for host in [b, c] { try host.stepOrRestart() }
+            guard round % 10 == 0 else { continue }
+            for host in [b, c] where host.isLeading {
+                let id = "n\(shipped.count)"
+                try host.store.put(id, [1])
+                // What its client would be told.
+                for _ in 0..<5 where host.isLeading { try host.stepOrRestart() }
+                if host.isLeading, host.store.shippedSequence == host.store.lastSequence {
+                    shipped.append(id)
+                }
+            }
+        }
+        #expect(promotions.allSatisfy { $0.answer != nil })
+        let leaders = [b, c].filter(\.isLeading)
+        #expect(leaders.count == 1, "\([b, c].flatMap(\.lines))")
+        #expect(shipped.count > 10)
+        for id in shipped { #expect(try leaders.first?.store.get(id) == [1], "\(id)") }
+        try ReplicaUnderTest.run([b, c]) { b.store.lastSequence == c.store.lastSequence }
     }
 
     /// One host leads, has all changes, and none was deposed.

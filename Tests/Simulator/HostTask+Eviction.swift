@@ -12,13 +12,7 @@ extension Host {
         let found = try store.evictableBlobs(
             from: UInt64(world.chance.below(8)), byteCountMax: 1 << 20, lookingAt: 1_000
         ).blobs.filter { world.clock - (fetched[$0.number] ?? -20_000) > 10_000 }
-        guard let first = found.first else { return 1_000 }
-        let names = try bucket.names(
-            ShardNames.blobPrefix, after: ShardNames.blobs(from: first.number))
-        // A copy of this folder may have stored other bytes under the number.
-        let numbers = try names.compactMap { ShardNames.blobParts($0) }
-            .filter { try store.isStored($0.digest, number: $0.number) }.map(\.number)
-        let evicted = found.filter { numbers.contains($0.number) }
+        let evicted = try LongBlobs.inBucket(found, of: store, on: bucket)
         guard !evicted.isEmpty else { return 1_000 }
         if try store.beginEvicting(evicted, bootMilliseconds: world.clock) > 0 {
             world.sometimes("evicted")

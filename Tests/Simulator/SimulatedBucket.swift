@@ -20,10 +20,13 @@ final class SimulatedObjects {
         if bytes.removeValue(forKey: name) != nil { names.remove(at: place(of: name)) }
     }
 
-    /// At most 50 names that begin with a text, after one of them.
-    func list(_ prefix: String, after name: String) -> [String] {
+    /// At most 50 objects whose names begin with a text, after one of them.
+    func list(_ prefix: String, after name: String) -> ListPage {
         let rest = names[place(of: max(prefix, name))...].lazy.drop { $0 <= name }
-        return Array(rest.prefix { $0.hasPrefix(prefix) }.prefix(50))
+        let found = Array(rest.prefix { $0.hasPrefix(prefix) }.prefix(51))
+        return ListPage(
+            found.prefix(50).map { .init(name: $0, byteCount: bytes[$0]?.count ?? 0) },
+            isLast: found.count <= 50)
     }
 
     /// A pack without one of the segments inside; nil where a name is none, or has too few.
@@ -153,7 +156,7 @@ final class SimulatedBucket: Bucket {
         return found
     }
 
-    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> ListPage {
         let world = world
         return try request(.list, prefix) { world.objects.list(prefix, after: name) }
     }

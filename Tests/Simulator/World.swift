@@ -177,7 +177,9 @@ final class World {
     /// What others do between two snapshots of a host.
     private func actBeforeSnapshot() {
         guard let host = interruptible, host.life == .up, depth < 3 else { return }
-        if swarm.has(.republish), !isQuiet, chance.chance(50) {
+        // Each is one more payload to ship, before which there are snapshots, too: without a bound it might not end.
+        if swarm.has(.republish), !isQuiet, nestedCount < Self.nestedCountMax, chance.chance(50) {
+            nestedCount += 1
             interrupt { try self.republish() }
         }
         actMeanwhile(host)

@@ -70,6 +70,7 @@ extension ProtocolError {
                 .outcomeUnknown,
                 "it is unknown whether the change is on disk, and the daemon stops; check it after the restart, or repeat it"
             )
+        case .notLeading: self.init(.follower, "the leader is changing; try again")
         case .readersFull:
             self.init(.unavailable, "too many open snapshots; try again")
         case .categoryPreconditionFailed(let revision):

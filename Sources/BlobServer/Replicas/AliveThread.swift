@@ -38,7 +38,7 @@ final class AliveThread: Sendable {
                 pause = try writer.step(on: reached)
                 timeout.noteSuccess(after: Int(host.uptime - begun))
             } catch ReplicationError.stopped {
-                continue
+                // The daemon ends, and other threads take some time for that.
             } catch {
                 // The next attempt takes another connection.
                 bucket = nil

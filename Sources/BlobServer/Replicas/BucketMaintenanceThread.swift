@@ -25,13 +25,23 @@ final class BucketMaintenanceThread: Sendable {
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
         var damaged: [ObjectProblem] = []
+        // Why it cannot begin.
+        var beginning: String?
         while !thread.isClosing {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
             do {
                 if leading != epoch {
                     maintenance = nil
-                    if leading > 0 { maintenance = try begin(leading, on: bucket) }
+                    if leading > 0 {
+                        do throws(ReplicationError) {
+                            maintenance = try begin(leading, on: bucket)
+                        } catch {
+                            beginning = "cannot look at the bucket: \(error)"
+                            throw error
+                        }
+                    }
+                    beginning = nil
                     epoch = leading
                 }
                 if let step = try maintenance?.step(on: bucket) {
@@ -42,7 +52,7 @@ final class BucketMaintenanceThread: Sendable {
                     }
                     if case .lostSegment(let number) = step {
                         context.log.critical(
-                            "Segment \(number) of the log is missing from the bucket, or damaged: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
+                            "Segment \(number) of the log is missing from the bucket, damaged or unreadable: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
                         )
                     }
                     if case .restoredBlobs(let count, let lost) = step {
@@ -75,6 +85,7 @@ final class BucketMaintenanceThread: Sendable {
                 pause = Self.failurePauseMilliseconds
             }
             note(maintenance?.damagedBases ?? [], known: &damaged)
+            context.replica.problems.withLock { $0.bucket = maintenance?.problem ?? beginning }
             if pause > 0 { thread.wait(milliseconds: pause) }
         }
     }

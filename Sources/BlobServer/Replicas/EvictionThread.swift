@@ -103,7 +103,8 @@ final class EvictionThread: Sendable {
             round.hasFound = true
             return false
         }
-        let evicted = try evict(try inBucket(candidates, on: bucket))
+        let evicted = try evict(
+            try LongBlobs.inBucket(candidates, of: store, on: bucket))
         if evicted > 0 { round.hasFound = true }
         if let next = found.next {
             round.next = next
@@ -117,30 +118,6 @@ final class EvictionThread: Sendable {
             isFruitless: !round.hasFound, fruitlessPauseMilliseconds: pause, isEvicting: true,
             hasBegun: true)
         return evicted > 0
-    }
-
-    /// The blobs with an object in the bucket. Costs a LIST for each 1,000 names between the first and the last.
-    private func inBucket(
-        _ blobs: [EvictableBlob], on bucket: any Bucket
-    ) throws -> [EvictableBlob] {
-        guard let first = blobs.first, let last = blobs.last else { return [] }
-        let wanted = Set(blobs.map(\.number))
-        var found: Set<UInt64> = []
-        let names = try bucket.names(
-            ShardNames.blobPrefix, after: ShardNames.blobs(from: first.number),
-            upTo: ShardNames.blobs(from: last.number + 1))
-        for name in names {
-            guard let (number, digest) = ShardNames.blobParts(name), wanted.contains(number)
-            else { continue }
-            do throws(StoreError) {
-                // A copy of this folder may have stored other bytes under this number.
-                if try context.store.isStored(digest, number: number) { found.insert(number) }
-            } catch {
-                // A blob whose entry is damaged stays here.
-                guard case .corrupt = error else { throw error }
-            }
-        }
-        return blobs.filter { found.contains($0.number) }
     }
 
     private func evict(_ blobs: [EvictableBlob]) throws -> Int {

@@ -46,7 +46,7 @@ final class ReplicaThread: Sendable {
         let host = DaemonReplica(context)
         // What an earlier run has not shipped may be too old already.
         context.replica.look(at: context.store, asOf: .now)
-        var failures = ReplicaFailures(context.log)
+        var failures = ReplicaFailures(context.log, context.replica)
         var replica = Replica(context.store, host)
         while !thread.isClosing {
             do {
@@ -88,19 +88,25 @@ final class ReplicaThread: Sendable {
 /// Logs the first of consecutive failures, and their end, and returns how long to wait.
 private struct ReplicaFailures {
     private let log: Logger
+    private let status: ReplicaStatus
     private var backoff = Backoff(firstMilliseconds: 250, millisecondsMax: 4_000)
 
-    init(_ log: Logger) { self.log = log }
+    init(_ log: Logger, _ status: ReplicaStatus) {
+        self.log = log
+        self.status = status
+    }
 
     mutating func noteSuccess() {
         guard backoff.attemptCount > 0 else { return }
         log.notice("Replication continues")
+        status.problems.withLock { $0.replica = nil }
         backoff.reset()
     }
 
     mutating func note(_ error: any Error) -> Int {
         log.log(
             level: backoff.attemptCount == 0 ? .error : .debug, "Replication is paused: \(error)")
+        status.problems.withLock { $0.replica = "replication is paused: \(error)" }
         return backoff.next()
     }
 }

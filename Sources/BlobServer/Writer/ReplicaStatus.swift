@@ -65,6 +65,11 @@ final class ReplicaStatus: Sendable {
     private let waiterCount = Atomic(0)
     /// Batches that refer to a payload which is lost, in order, and what is said of them.
     private let lost = Mutex<[(sequence: UInt64, error: ProtocolError)]>([])
+    /// Up to which batch waits are fulfilled, and when they were looked at.
+    private let reachedSequence = Atomic<UInt64>(0)
+    private let completedAt = Atomic<Int64>(0)
+    /// How long waits that have taken too long go on without a look.
+    private static let expiryNanoseconds: Int64 = 500_000_000
     private let promotion = Mutex<Promotion?>(nil)
     /// The epoch in which this daemon ships; 0: it does not.
     let leadingEpoch = Atomic<UInt64>(0)
@@ -87,6 +92,13 @@ final class ReplicaStatus: Sendable {
     let bucketCounters: ObjectStoreCounters?
     /// Unusable bases in the bucket, counted by a leader.
     let damagedBaseCount = Atomic(0)
+    /// What this daemon cannot do in its shard at present, for people: ship or follow, and look after the bucket.
+    let problems = Mutex<(replica: String?, bucket: String?)>((nil, nil))
+    var problem: String? {
+        let (replica, bucket) = problems.withLock { $0 }
+        let all = [replica, bucket].compactMap(\.self)
+        return all.isEmpty ? nil : all.joined(separator: "; ")
+    }
     let fetches: BlobFetches
     /// Wakes the thread that ships or follows.
     let signal: WakeSignal
@@ -145,6 +157,10 @@ final class ReplicaStatus: Sendable {
     }
 
     func look(at store: BlobStore, asOf now: Instant) {
+        // A step of the thread that ships may take long, and others look meanwhile.
+        if now.nanoseconds - completedAt.load(ordering: .relaxed) >= Self.expiryNanoseconds {
+            complete(upTo: reachedSequence.load(ordering: .relaxed), asOf: now)
+        }
         guard role == .leader else { return }
         let since = unshippedAge.withLock { age in
             let shipped = store.shippedSequence
@@ -245,6 +261,8 @@ final class ReplicaStatus: Sendable {
 
     /// Ends waits that are fulfilled, and those that have taken too long.
     func complete(upTo sequence: UInt64, asOf now: Instant) {
+        reachedSequence.store(sequence, ordering: .relaxed)
+        completedAt.store(now.nanoseconds, ordering: .relaxed)
         guard hasWaiters else { return }
         // A follower appends no segment.
         let refusal = role == .follower ? refusal : nil

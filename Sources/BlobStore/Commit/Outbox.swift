@@ -10,7 +10,10 @@ extension ChangeTransaction {
     ) throws(StoreError) {
         self.destination = destination
         firstUnseenBlobNumber = counters.nextBlobNumber
-        let isShipped = replication.capturesChanges.load(ordering: .relaxed)
+        // What is refused is found out in the same way.
+        let isShipped =
+            replication.capturesChanges.load(ordering: .relaxed)
+            || replication.refusesChanges.load(ordering: .relaxed)
         sequence = isShipped ? replication.lastSequence.load(ordering: .relaxed) + 1 : 0
         storedBlobs.removeAll(keepingCapacity: true)
         if isShipped, replication.isUnconfirmed.load(ordering: .relaxed) {
@@ -39,6 +42,12 @@ extension ChangeTransaction {
             prefixByteCount: LogRecord.byteCount, byteCountMax: StoreLimits.logRecordByteCountMax)
     }
 
+    /// The batch does again what a leader shipped: nothing of it is shipped from here, or refused.
+    mutating func beginShippedBatch() {
+        sequence = 0
+        transaction.operations.restart(prefixByteCount: 0, byteCountMax: 0)
+    }
+
     /// Begins the revisions and assigned ids of a leader that was started without its bucket after a random gap:
     /// another copy of its store gives others, so that no cursor and no link is good for both.
     private mutating func skipNumbers(of replication: Replication) throws(StoreError) {
@@ -61,6 +70,8 @@ extension ChangeTransaction {
 
     /// Puts what this batch did among what waits to be shipped; nil where nothing of it is. One that is too long is
     /// refused as ``StoreError/full``: fewer changes are shorter.
+    ///
+    /// - Throws: ``StoreError/notLeading`` where this store does not lead its shard.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
@@ -68,6 +79,7 @@ extension ChangeTransaction {
             unskipNumbers()
             return nil
         }
+        guard !core.replication.refusesChanges.load(ordering: .relaxed) else { throw .notLeading }
         let epochs = newEpochs.take()
         if let epochs {
             try set(epochs)

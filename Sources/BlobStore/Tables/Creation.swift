@@ -7,12 +7,14 @@ internal import LMDB
 enum Creation {
     static let stagingName = "store.new"
 
+    /// - Parameter state: how it belongs to a shard; nil: to none.
     static func createStore(
-        in directory: String, options: StoreOptions, asOf now: Timestamp
+        in directory: String, options: StoreOptions, asOf now: Timestamp,
+        as state: ReplicationState? = nil
     ) throws(StoreError) {
         let staging = try beginStaging(in: directory, options: options)
         do throws(LMDBError) {
-            try writeFormat(in: staging, options: options, asOf: now)
+            try writeFormat(in: staging, options: options, asOf: now, as: state)
         } catch {
             removeLeftovers(in: directory)
             throw failure(error)
@@ -74,12 +76,19 @@ enum Creation {
     }
 
     private static func writeFormat(
-        in directory: String, options: StoreOptions, asOf now: Timestamp
+        in directory: String, options: StoreOptions, asOf now: Timestamp,
+        as state: ReplicationState?
     ) throws(LMDBError) {
         let environment = try environment(in: directory, options)
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction)
-        let format = FormatRecord(storeID: .random(), createdAt: now)
+        var format = FormatRecord(storeID: .random(), createdAt: now)
+        if let state {
+            format.version = FormatRecord.replicatedVersion
+            try transaction.put(
+                state.value.span.bytes, forKey: ReplicationState.name.utf8.span.bytes,
+                in: tables.meta)
+        }
         try transaction.put(
             format.value.span.bytes, forKey: FormatRecord.name.utf8.span.bytes, in: tables.meta)
         try transaction.put(

@@ -18,6 +18,9 @@ final class Replication: Sendable {
     let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
+    /// Whether a change that would be shipped is refused: this store follows, or its lead ends. Nobody who makes changes
+    /// has to ask.
+    let refusesChanges = Atomic(false)
     /// Whether this store leads without knowing whether it still does: the next batch begins after a gap. For the
     /// thread that writes.
     let isUnconfirmed = Atomic(false)

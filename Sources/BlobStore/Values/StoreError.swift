@@ -28,6 +28,9 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     case damaged(path: String, reason: String)
     /// The system refused a call.
     case io(operation: String, errno: Int32)
+    /// The store belongs to a shard and does not lead it, or its lead is ending; nothing was changed. Make the change at
+    /// the shard's leader.
+    case notLeading
     /// As many snapshots are open as there may be.
     case readersFull
     /// What is there is not as the condition wants it; nothing was changed.
@@ -69,6 +72,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case .cannotOpen(let path, let reason), .damaged(let path, let reason):
             "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
+        case .notLeading: "this store does not lead its shard: make the change at the leader"
         case .readersFull: "too many open snapshots"
         case .preconditionFailed(let state): state.description
         case .categoryPreconditionFailed(let revision?):

@@ -7,6 +7,7 @@ package final class ObjectBucket: Sendable {
     package let clock: SigningClock
     package let counters: ObjectStoreCounters
     private let breakers: CircuitBreakers
+    let patience: AnswerPatience
 
     package init(
         _ url: ObjectStoreURL, access: ObjectStoreAccess,
@@ -19,6 +20,7 @@ package final class ObjectBucket: Sendable {
         self.clock = clock
         self.counters = counters
         breakers = CircuitBreakers(limits)
+        patience = AnswerPatience(limits)
     }
 
     /// A bucket by its address and the variables of the environment. Nothing is asked of the server yet, nor of a source of

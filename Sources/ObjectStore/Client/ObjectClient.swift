@@ -94,10 +94,12 @@ package final class ObjectClient {
             question.method, path: path, query: question.query, headers: question.headers,
             bodyDigest: digest, with: credentials, at: bucket.clock.now)
         let seconds = question.byteCountMax / max(limits.bytesPerSecondMin, 1)
+        let patience = body == nil ? limits.stallMilliseconds : bucket.patience.milliseconds
         let request = HTTPRequest(
             method: question.method, url: access.endpoint.origin + signed.target,
             headers: signed.headers.map { "\($0.name): \($0.value)" },
-            timeoutMilliseconds: limits.requestMilliseconds + min(seconds, 86_400) * 1_000)
+            timeoutMilliseconds: limits.requestMilliseconds + min(seconds, 86_400) * 1_000
+                + patience - limits.stallMilliseconds, stallMilliseconds: patience)
         let counters = bucket.counters
         counters.add(to: \.requests, of: question.operation)
         let failure: TransportFailure?
@@ -106,6 +108,15 @@ package final class ObjectClient {
         if let body {
             failure = body.withUnsafeBytes {
                 let upload = HTTPUpload($0, onMoved: onMoved)
+                let begun = MonotonicClock.milliseconds()
+                defer {
+                    let passed = MonotonicClock.milliseconds() - begun
+                    if answer.status > 0 {
+                        bucket.patience.noteAnswer(after: body.byteCount, passed)
+                    } else if upload.sentByteCount == body.byteCount {
+                        bucket.patience.noteSilence(after: body.byteCount, passed)
+                    }
+                }
                 let failure = handle.perform(request, body: upload, answer: answer, stop: stop)
                 counters.add(upload.sentByteCount, to: \.bytesUp, of: question.operation)
                 return failure

@@ -57,6 +57,7 @@ struct SourceClient {
         let answer = HTTPAnswer(limits, byteCountMax: most)
         let request = HTTPRequest(
             method: method, url: url, headers: headers, timeoutMilliseconds: left,
+            stallMilliseconds: limits.stallMilliseconds,
             isDirect: isNear)
         let failure =
             body.map { body in

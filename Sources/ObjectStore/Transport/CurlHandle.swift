@@ -114,7 +114,7 @@ final class CurlHandle {
         set(CURLOPT_CONNECTTIMEOUT_MS, limits.connectMilliseconds)
         set(CURLOPT_TIMEOUT_MS, request.timeoutMilliseconds)
         set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        set(CURLOPT_LOW_SPEED_TIME, max(limits.stallMilliseconds / 1_000, 1))
+        set(CURLOPT_LOW_SPEED_TIME, max(request.stallMilliseconds / 1_000, 1))
         if let certificatesPath { set(CURLOPT_CAINFO, text: certificatesPath) }
         if request.isDirect { set(CURLOPT_NOPROXY, text: "*") }
         _ = ccurl_set_data_function(functions, easy, CURLOPT_HEADERFUNCTION) {
@@ -218,6 +218,8 @@ struct HTTPRequest {
     var url: String
     var headers: [String]
     var timeoutMilliseconds: Int
+    /// How long nothing may move.
+    var stallMilliseconds: Int
     /// Whether it goes past any proxy.
     var isDirect = false
 }

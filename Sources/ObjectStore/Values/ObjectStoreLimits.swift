@@ -10,6 +10,8 @@ package struct ObjectStoreLimits: Sendable {
     package var bytesPerSecondMin = 32 << 10
     /// A request that moves less than one byte a second for this long is given up: the longest wait for an answer.
     package var stallMilliseconds = 15_000
+    /// The longest wait for an answer to a body, where shorter ones were in vain.
+    package var answerMillisecondsMax = 240_000
     /// How often an idempotent request is sent in all. 1: never again.
     package var attemptCountMax = 5
     /// Between attempts: a random time up to this, doubled with each attempt …

@@ -17,8 +17,9 @@ package protocol Bucket: AnyObject {
     /// - Throws: ``ReplicationError/damaged(name:why:)`` where there are more than `byteCountMax`.
     func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]?
 
-    /// Names that begin with a text, in order, after one of them: at most about 1,000, and none at the end.
-    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String]
+    /// Objects whose names begin with a text, in order, after one of them: at most about 1,000, and at least one unless
+    /// there are no more. A page may be short and not the last.
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> ListPage
 
     /// Waits a moment, longer with each attempt, before what was tried is tried again.
     func pause(beforeRetrying attempt: Int) throws(ReplicationError)
@@ -38,30 +39,84 @@ extension Bucket {
     }
 
     /// All names that begin with a text, in order. A request for each 1,000.
-    ///
-    /// - Parameters:
-    ///   - end: names from here on may be left out; nil: none are.
-    ///   - grows: whether it ends with a page that is shorter than the one before: names may be added more quickly than
-    ///     they are listed.
-    /// - Throws: also where a page does not move on: such a listing would never end.
     package func names(
-        _ prefix: String, after name: String = "", upTo end: String? = nil, grows: Bool = false
+        _ prefix: String, after name: String = ""
     ) throws(ReplicationError) -> [String] {
-        var all: [String] = []
-        var (last, count) = (name, 0)
+        try objects(prefix, after: name).map(\.name)
+    }
+
+    /// All objects whose names begin with a text, in order. A request for each 1,000.
+    ///
+    /// - Parameter end: names from here on may be left out; nil: none are.
+    /// - Throws: also where a page does not move on: such a listing would never end.
+    package func objects(
+        _ prefix: String, after name: String = "", upTo end: String? = nil
+    ) throws(ReplicationError) -> [ListPage.Object] {
+        var all: [ListPage.Object] = []
+        var last = name
         while end.map({ last < $0 }) != false {
             let page = try list(prefix, after: last)
-            guard let next = page.last else { break }
+            guard let next = page.objects.last?.name else { break }
             guard last.utf8.lexicographicallyPrecedes(next.utf8) else {
                 throw .bucket("list \(prefix): the page after \(last) ends with \(next)")
             }
-            all += page
+            all += page.objects
             last = next
-            if grows, page.count < count { break }
-            count = page.count
+            if page.isLast { break }
         }
         return all
     }
+}
+
+extension Bucket {
+    /// Deletes names, and steps over one that cannot be deleted now: a later look finds it again.
+    ///
+    /// - Parameter failure: gets the first error that was stepped over, unless it has one.
+    /// - Returns: how many were deleted.
+    /// - Throws: where several in a row cannot be deleted: the bucket is away, or does not allow it.
+    func delete(
+        _ names: some Sequence<String>, noting failure: inout (any Error)?
+    ) throws(ReplicationError) -> Int {
+        var (count, failureCount) = (0, 0)
+        for name in names {
+            do throws(ReplicationError) {
+                try delete(name)
+                count += 1
+                failureCount = 0
+            } catch {
+                failureCount += 1
+                guard error != .stopped, failureCount < ReplicationLimits.undeletedCountMax else {
+                    throw error
+                }
+                failure = failure ?? error
+            }
+        }
+        return count
+    }
+}
+
+/// Some objects of a bucket, in the order of their names.
+package struct ListPage: Sendable {
+    package struct Object: Sendable {
+        package let name: String
+        package let byteCount: Int
+
+        package init(name: String, byteCount: Int) {
+            self.name = name
+            self.byteCount = byteCount
+        }
+    }
+
+    package let objects: [Object]
+    /// Whether no more came after them when they were listed.
+    package let isLast: Bool
+
+    package init(_ objects: [Object], isLast: Bool) {
+        self.objects = objects
+        self.isLast = isLast
+    }
+
+    var names: [String] { objects.map(\.name) }
 }
 
 enum OwnCreation {

@@ -50,7 +50,7 @@ package final class S3Bucket: Bucket {
         }
     }
 
-    package func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
+    package func list(_ prefix: String, after name: String) throws(ReplicationError) -> ListPage {
         // A page without names that is not the last one is allowed, and is not the end.
         var position: ObjectListPosition?
         for _ in 0..<Self.emptyPageCountMax {
@@ -58,7 +58,11 @@ package final class S3Bucket: Bucket {
                 try client.list(prefix, startAfter: name.isEmpty ? nil : name, from: position)
             }
             position = page.next
-            guard page.objects.isEmpty, position != nil else { return page.objects.map(\.key) }
+            guard page.objects.isEmpty, position != nil else {
+                return ListPage(
+                    page.objects.map { ListPage.Object(name: $0.key, byteCount: $0.byteCount) },
+                    isLast: position == nil)
+            }
         }
         throw .bucket("list \(prefix): \(Self.emptyPageCountMax) empty pages")
     }

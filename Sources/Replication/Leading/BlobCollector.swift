@@ -12,16 +12,23 @@ package import BlobStore
 /// whatever has a number below that base's next one and is neither in it nor was adopted after it is never
 /// adopted. What a deposed leader uploads late has numbers in a gap: garbage, too.
 package struct BlobCollector {
+    private let store: BlobStore
     private let epoch: UInt64
     private let oldest: BaseManifest
     /// Number from which on blobs may have been stored after the newest base: they may be yet to be shipped.
     private let end: UInt64
     private let kept: [UInt64]
     private var next = 0
+    /// The number of the last name, and of the last one that is an object of the blob that has the number here. A copy of
+    /// this folder may have stored other bytes under it.
+    private var number: UInt64 = 0
     private var found: UInt64?
     private var last = ""
     package private(set) var deletedCount = 0
-    /// Numbers of kept blobs that were stored before the newest base, and have no object.
+    /// Why the last step left garbage.
+    private(set) var failure: (any Error)?
+    /// Numbers of kept blobs that were stored before the newest base, and have no object; and of some that are retired,
+    /// which have one.
     package private(set) var missing: Set<UInt64> = []
 
     /// A collector. It reads all keys of the store's long blobs; 8 bytes of memory for each.
@@ -32,6 +39,7 @@ package struct BlobCollector {
     package init(
         _ store: BlobStore, epoch: UInt64, oldest: BaseManifest, newest: BaseManifest
     ) throws {
+        self.store = store
         self.epoch = epoch
         self.oldest = oldest
         end = newest.nextBlobNumber
@@ -43,23 +51,25 @@ package struct BlobCollector {
     ///
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(on bucket: some Bucket) throws(ReplicationError) -> Bool {
+        failure = nil
         let after = last
-        let names = try bucket.list(ShardNames.blobPrefix, after: after)
+        let page = try bucket.list(ShardNames.blobPrefix, after: after)
         var garbage: [String] = []
-        for name in names {
-            guard let number = ShardNames.blobParts(name)?.number else { continue }
+        for name in page.names {
+            guard let (number, digest) = ShardNames.blobParts(name) else { continue }
             // Names are sorted by their numbers.
             noteMissing(below: number)
-            found = number
+            self.number = number
+            // What cannot be looked up may be it.
+            if (try? store.isStored(digest, number: number)) != false { found = number }
             if next < kept.count, kept[next] == number { continue }
             if number < oldest.nextBlobNumber { garbage.append(name) }
         }
         if !garbage.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
-            for name in garbage { try bucket.delete(name) }
-            deletedCount += garbage.count
+            deletedCount += try bucket.delete(garbage, noting: &failure)
         }
-        if let name = names.last, (found ?? 0) < end {
+        if let name = page.names.last, !page.isLast, number < end {
             last = name
             return true
         }

@@ -54,6 +54,7 @@ package struct BucketMaintenance {
     private var lookedAt: Timestamp
     /// The first job that failed in this step.
     private var failure: (any Error)?
+    private var jobs = BucketJobs()
 
     /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
     ///
@@ -94,6 +95,9 @@ package struct BucketMaintenance {
     /// What is wrong with the bases that do not count, in the order of their segments.
     package var damagedBases: [ObjectProblem] { catalog.problems }
 
+    /// What cannot be done at present, for people; nil: all can.
+    package var problem: String? { jobs.problem(asOf: bootMilliseconds()) }
+
     package var firstUnpacked: UInt64 { packer.firstUnpacked }
 
     /// Does what comes next, if anything does: a piece of it, but for the upload of a base, which is one step
@@ -106,11 +110,12 @@ package struct BucketMaintenance {
         }
         let deletes = verdict == .steady
         failure = nil
-        _ = try job { try $0.lookAtBases(on: bucket) }
-        if let step = try job({ try $0.finishBase(on: bucket) }) { return step }
+        _ = try job(.lookAtBases) { try $0.lookAtBases(on: bucket) }
+        if let step = try job(.finishBase, { try $0.finishBase(on: bucket) }) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
         let packed =
-            try job { try $0.pack(upTo: position, on: bucket, deletes: deletes) } ?? .nothing
+            try job(.pack) { try $0.pack(upTo: position, on: bucket, deletes: deletes) }
+            ?? .nothing
         // Under constant changes there is always something to read: nothing else waits for that.
         var read = Step.nothing
         switch packed {
@@ -118,21 +123,44 @@ package struct BucketMaintenance {
         case .nothing: break
         default: return packed
         }
-        if let step = try job({ try $0.beginBase(after: position, on: bucket) }) { return step }
-        let step = deletes ? try job { try $0.collect(on: bucket) } ?? .nothing : .nothing
+        if let step = try job(.uploadBase, { try $0.beginBase(after: position, on: bucket) }) {
+            return step
+        }
+        let step = deletes ? try job(.collect) { try $0.collect(on: bucket) } ?? .nothing : .nothing
         guard step == .nothing, read == .nothing else { return step == .nothing ? read : step }
         if let failure { throw failure }
         return isBaseDue(asOf: clock()) ? .needsSegment : .nothing
     }
 
-    /// Runs a job; nil where it has failed. A bucket that is away keeps them all.
-    private mutating func job(_ body: (inout Self) throws -> Step?) throws -> Step? {
-        do { return try body(&self) } catch let error as ReplicationError {
+    /// Runs a job, unless it has failed just now; nil where it does not run, has nothing to do, or has failed. What the
+    /// bucket fails with ends the step, and the next one begins with the other jobs: one object that cannot be read or
+    /// written keeps none of them, and a bucket that is away is not asked for everything at once.
+    private mutating func job(
+        _ job: BucketJobs.Job, _ body: (inout Self) throws -> Step?
+    ) throws -> Step? {
+        let now = bootMilliseconds()
+        guard !jobs.isPaused(job, asOf: now) else { return nil }
+        do {
+            let step = try body(&self)
+            if step != nil { jobs.noteSuccess(of: job) }
+            return step
+        } catch StoreError.notLeading {
+            // The thread that ships knows it, or finds out.
+            return nil
+        } catch let error as ReplicationError {
             switch error {
-            case .stopped, .deposed, .bucket(_, isLasting: false): throw error
-            default: failure = failure ?? error
+            case .stopped, .deposed: throw error
+            case .bucket(_, isLasting: false):
+                jobs.note(error, of: job, asOf: now)
+                throw error
+            default:
+                jobs.note(error, of: job, asOf: now)
+                failure = failure ?? error
             }
-        } catch { failure = failure ?? error }
+        } catch {
+            jobs.note(error, of: job, asOf: now)
+            failure = failure ?? error
+        }
         return nil
     }
 
@@ -145,14 +173,15 @@ package struct BucketMaintenance {
         else { return nil }
         lookedAt = now
         try catalog.refresh(on: bucket)
-        return nil
+        return .nothing
     }
 
     private mutating func pack(
         upTo position: LogPosition, on bucket: some Bucket, deletes: Bool
     ) throws(ReplicationError) -> Step {
         do throws(ReplicationError) {
-            return try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes)
+            return try packer.step(
+                upTo: position, on: bucket, asOf: clock(), deletes: deletes, noting: &failure)
         } catch {
             guard let number = try lostSegment(error, on: bucket) else { throw error }
             return .lostSegment(number)
@@ -160,29 +189,38 @@ package struct BucketMaintenance {
     }
 
     /// Finds out whether a segment that cannot be packed is lost: the bucket said several times that it is missing, and
-    /// lists later ones, or gave something else. This store has all that it had: with a base after it neither a follower nor a restore needs
-    /// it, but for a restore to a moment before that base.
+    /// lists later ones, or gave something else, or does not give it while it gives others. This store has all that it
+    /// had: with a base after it neither a follower nor a restore needs it, but for a restore to a moment before that base.
     private mutating func lostSegment(
         _ error: ReplicationError, on bucket: some Bucket
     ) throws(ReplicationError) -> UInt64? {
         let number = packer.nextNumber
         let name = ShardNames.log(number)
+        var lookCount = ReplicationLimits.lostSegmentLookCount
+        var isUnreadable = false
         switch error {
         case .damaged(name, _), .forked(number): break
+        case .bucket(_, isLasting: false) where packer.isUnreadable:
+            isUnreadable = true
+            lookCount = ReplicationLimits.unreadableSegmentLookCount
         default: return nil
         }
         missing = (number, missing.number == number ? missing.lookCount + 1 : 1)
-        guard missing.lookCount >= ReplicationLimits.lostSegmentLookCount else { return nil }
-        let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
-        guard let first = listed.first else { return nil }
-        if first == name, try packer.canRead(number, on: bucket) { return nil }
+        guard missing.lookCount >= lookCount else { return nil }
+        if isUnreadable {
+            _ = try StoreDocument.read(on: bucket)
+        } else {
+            let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
+            guard let first = listed.objects.first?.name else { return nil }
+            if first == name, try packer.canRead(number, on: bucket) { return nil }
+        }
         packer.skip(number)
         isBaseDue = (catalog.bases.last?.position.number ?? 0) < number
         return number
     }
 
     private func isBaseDue(asOf now: Timestamp) -> Bool {
-        base == nil
+        base == nil && !jobs.isPaused(.uploadBase, asOf: bootMilliseconds())
             && (isBaseDue
                 || schedule.isDue(
                     after: catalog.bases.last,
@@ -249,7 +287,7 @@ package struct BucketMaintenance {
             collectedAt = now
             let (oldest, deletedCount) = try history.run(
                 &catalog, saved: store.savedSegment, inProgress: base?.number, on: bucket,
-                asOf: now)
+                asOf: now, noting: &failure)
             collecting = try oldest.map {
                 .blobs(
                     try BlobCollector(
@@ -260,12 +298,15 @@ package struct BucketMaintenance {
         case .blobs(var collector, let sequence):
             let before = collector.deletedCount
             let hasMore = try collector.step(on: bucket)
+            failure = failure ?? collector.failure
             collecting =
                 hasMore
                 ? .blobs(collector, upTo: sequence) : .missing(collector.missing, upTo: sequence)
             return .deletedBlobs(collector.deletedCount - before)
         case .missing(let numbers, let sequence):
             var (count, lost) = (0, [Digest]())
+            // What cannot be put now is found again by the next collection.
+            collecting = .retired(upTo: sequence)
             if !numbers.isEmpty {
                 try store.forEachLongBlobs { blobs in
                     let missing = blobs.filter { numbers.contains($0.number) }
@@ -274,7 +315,6 @@ package struct BucketMaintenance {
                     lost += found.lost.map(\.digest)
                 }
             }
-            collecting = .retired(upTo: sequence)
             return .restoredBlobs(count, lost: lost)
         case .retired(let sequence):
             let count = try writer.write { (store) throws(StoreError) in

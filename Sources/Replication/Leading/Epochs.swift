@@ -22,7 +22,7 @@ package enum Epochs {
         _ epoch: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) {
         let newer = try bucket.list(ShardNames.epochPrefix, after: ShardNames.epoch(epoch))
-        guard let name = newer.last,
+        guard let name = newer.objects.last?.name,
             let number = ShardNames.number(name, after: ShardNames.epochPrefix)
         else { return }
         throw .deposed(

@@ -27,6 +27,8 @@ package struct Packer {
     private var bytes: [UInt8] = []
     private var heads: [Segment.Head] = []
     private var isPending = false
+    /// Whether the next segment could not be read the last time.
+    private(set) var isUnreadable = false
     private var cleanups: [Cleanup] = []
     /// Whether names are deleted before more are read, where some may be.
     private var cleansNext = false
@@ -82,8 +84,10 @@ package struct Packer {
     ///
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(
-        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool
+        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool,
+        noting failure: inout (any Error)?
     ) throws(ReplicationError) -> Step {
+        isUnreadable = false
         if isPending || isDue(asOf: now) { return try pack(on: bucket, asOf: now) }
         // In turns: under constant changes there is always something to read.
         let mayClean = deletes && cleanups.first.map { $0.due <= now } ?? false
@@ -92,7 +96,7 @@ package struct Packer {
             return .read(try read(upTo: position, on: bucket, asOf: now))
         }
         cleansNext = false
-        return mayClean ? try clean(on: bucket) : .nothing
+        return mayClean ? try clean(on: bucket, noting: &failure) : .nothing
     }
 
     private func isDue(asOf now: Timestamp) -> Bool {
@@ -108,7 +112,10 @@ package struct Packer {
     ) throws(ReplicationError) -> Int {
         var count = 0
         while next <= position.number, count < ReplicationLimits.namesPerStep, !isDue(asOf: now) {
-            guard let segment = try Segment.read(next, on: bucket) else {
+            isUnreadable = true
+            let found = try Segment.read(next, on: bucket)
+            isUnreadable = false
+            guard let segment = found else {
                 // Another leader may have packed it.
                 try Epochs.requireNewest(epoch, on: bucket)
                 throw .damaged(
@@ -154,7 +161,9 @@ package struct Packer {
 
     /// Deletes some names of the oldest pack whose time has come. Fences are never deleted: a leader that was
     /// paused before it must find its next name taken, however late it wakes up.
-    private mutating func clean(on bucket: some Bucket) throws(ReplicationError) -> Step {
+    private mutating func clean(
+        on bucket: some Bucket, noting failure: inout (any Error)?
+    ) throws(ReplicationError) -> Step {
         guard var cleanup = cleanups.first else { return .nothing }
         var numbers: [UInt64]
         if let known = cleanup.numbers {
@@ -165,8 +174,9 @@ package struct Packer {
             do throws(ReplicationError) {
                 found = try Pack.segments(cleanup.range, on: bucket)
             } catch {
-                // Its names stay: they are what is left of it.
-                if case .damaged = error { cleanups.removeFirst() }
+                // Its names stay: they are what is left of it. One that cannot be read now is the last to be tried again.
+                let first = cleanups.removeFirst()
+                if case .bucket = error { cleanups.append(first) }
                 throw error
             }
             guard let segments = found else {
@@ -178,7 +188,7 @@ package struct Packer {
         }
         if !numbers.isEmpty { try Epochs.requireNewest(epoch, on: bucket) }
         let part = numbers.prefix(ReplicationLimits.namesPerStep)
-        for number in part { try bucket.delete(ShardNames.log(number)) }
+        _ = try bucket.delete(part.map(ShardNames.log), noting: &failure)
         numbers.removeFirst(part.count)
         if numbers.isEmpty {
             cleanups.removeFirst()

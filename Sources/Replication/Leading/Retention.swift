@@ -65,13 +65,14 @@ struct HistoryCollector {
 
     /// Deletes what may be deleted. A LIST of the bases, one of the packs and one of the epochs.
     ///
-    /// - Parameter saved: the last segment that this store's file knows to be its own: a start reads the log from
-    ///   there.
+    /// - Parameters:
+    ///   - saved: the last segment that this store's file knows to be its own: a start reads the log from there.
+    ///   - failure: see ``Bucket/delete(_:noting:)``.
     /// - Returns: the oldest base that is kept, nil where there is none, and how many names were deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     mutating func run(
         _ catalog: inout BaseCatalog, saved: UInt64, inProgress: UInt64?,
-        on bucket: some Bucket, asOf now: Timestamp
+        on bucket: some Bucket, asOf now: Timestamp, noting failure: inout (any Error)?
     ) throws(ReplicationError) -> (oldest: BaseManifest?, deletedCount: Int) {
         try catalog.refresh(on: bucket)
         let expired = schedule.oldestKept(of: catalog.bases, asOf: now)
@@ -100,8 +101,8 @@ struct HistoryCollector {
             .map(ShardNames.pack)
         guard !names.isEmpty else { return (oldest, 0) }
         try Epochs.requireNewest(epoch, on: bucket)
-        for name in names { try bucket.delete(name) }
+        let count = try bucket.delete(names, noting: &failure)
         try catalog.refresh(on: bucket)
-        return (oldest, names.count)
+        return (oldest, count)
     }
 }

@@ -12,7 +12,7 @@ enum LogEnd {
     ) throws(ReplicationError) -> Segment? {
         let packs = try Pack.ranges(reaching: position.number + 1, on: bucket)
         let names = try bucket.names(
-            ShardNames.logPrefix, after: ShardNames.log(position.number), grows: true)
+            ShardNames.logPrefix, after: ShardNames.log(position.number))
         let numbers = names.compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
         let listed = Set(numbers)
         var last = position.number

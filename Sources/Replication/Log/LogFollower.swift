@@ -13,9 +13,7 @@ package struct LogFollower {
     /// What follows, as far as it is read. A slice: a copy of this reader shares it, and taking the first one moves
     /// nothing.
     private var ahead: ArraySlice<Segment> = []
-    /// How many segments were found since there was none, and the longest of those that were read last.
-    private var foundCount = 0
-    private var byteCount = 0
+    private var readAhead = ReadAhead()
 
     package init(storeID: StoreID, after position: LogPosition) {
         self.storeID = storeID
@@ -40,16 +38,16 @@ package struct LogFollower {
     }
 
     /// Whether there is more than one segment after another: their reader is behind.
-    package var isBehind: Bool { foundCount > 1 }
+    package var isBehind: Bool { readAhead.isBehind }
 
     /// The segment that ``next(on:looksAtPacks:)`` gives next. It is not read again then.
     mutating func peek(
         on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> Segment? {
         if let segment = ahead.first { return segment }
-        let found = try read(on: bucket, looksAtPacks: looksAtPacks)
-        foundCount = found.isEmpty ? 0 : foundCount + found.count
-        byteCount = found.map(\.bytes.count).max() ?? byteCount
+        let count = readAhead.count
+        let found = try read(count, on: bucket, looksAtPacks: looksAtPacks)
+        readAhead.note(found, of: count)
         // What does not continue what was read is not kept: another object may come under its name.
         var last = position
         ahead = found.prefix { segment in
@@ -61,18 +59,12 @@ package struct LogFollower {
 
     private var wanted: UInt64 { position.number + 1 }
 
-    /// As many names as were found in a row are asked for together: one that comes alone costs no more than the look
-    /// for the next.
-    private var width: UInt64 {
-        let fitting = ReplicationLimits.heldBlobByteCount / max(byteCount, 1)
-        return UInt64(max(1, min(foundCount, fitting, ReplicationLimits.readAheadCountMax)))
-    }
-
     private mutating func read(
-        on bucket: some Bucket, looksAtPacks: Bool
+        _ count: Int, on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> ArraySlice<Segment> {
         if let segments = try readPacked(on: bucket) { return segments }
-        let names = try Segment.read(wanted..<wanted + width, on: bucket)
+        let names = try Segment.read(
+            wanted..<wanted + UInt64(count), on: bucket)
         let found = try names[0].get()
         // A fence may have been put where the name was free because it had been packed. The pack is the history
         // then.
@@ -117,7 +109,7 @@ package struct LogFollower {
     private func readLate(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         let name = ShardNames.log(wanted)
         let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(position.number))
-        guard let first = listed.first else { return nil }
+        guard let first = listed.objects.first?.name else { return nil }
         if first == name {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }
             throw .damaged(name: name, why: "is listed but cannot be read")

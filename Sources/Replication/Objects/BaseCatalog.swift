@@ -40,12 +40,22 @@ package struct BaseCatalog {
             do throws(ReplicationError) {
                 bases.append(try base(number, names, on: bucket))
             } catch {
-                guard let problem = error.problem else { throw error }
-                damaged[number] = problem
+                damaged[number] = try problem(error, of: number, on: bucket)
             }
         }
         bases.sort { $0.position.number < $1.position.number }
         manifests = manifests.filter { self.names[$0.key] != nil }
+    }
+
+    /// What is wrong with a base. One object that the bucket never gives is no reason to stop, but a bucket that is away
+    /// says nothing of its objects.
+    private func problem(
+        _ error: ReplicationError, of number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> ObjectProblem {
+        if let problem = error.problem { return problem }
+        guard case .bucket(let why, isLasting: false) = error else { throw error }
+        _ = try StoreDocument.read(on: bucket)
+        return ObjectProblem(name: ShardNames.manifest(number), why: "cannot be read: \(why)")
     }
 
     private mutating func base(

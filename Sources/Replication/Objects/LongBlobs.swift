@@ -56,13 +56,21 @@ package enum LongBlobs {
         try inGroups(blobs) { group in
             try bucket.forEach(group.count) { index, bucket in
                 let blob = group[index]
+                var failure: ReplicationError?
                 do {
                     _ = try bytes(of: blob, in: store.id, on: bucket)
                     return
-                } catch ReplicationError.damaged {
-                    // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss.
+                } catch let error as ReplicationError {
+                    // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss; what
+                    // the server does not give is put again.
+                    switch error {
+                    case .damaged: break
+                    case .bucket(_, isLasting: false): failure = error
+                    default: throw error
+                    }
                 }
                 guard let stored = try store.storedBytes(ofLive: blob) else {
+                    if let failure { throw failure }
                     // What nothing refers to any more is no loss.
                     if try store.isStored(blob.digest, number: blob.number) {
                         lost.withLock { $0.append(blob) }
@@ -85,6 +93,45 @@ package enum LongBlobs {
             ShardNames.blob(blob), byteCountMax: BlobObject.byteCount(of: blob),
             absence: "is missing; it contains \(blob.digest)"
         ) { (bytes) throws(DamagedObject) in try BlobObject.stored(bytes, blob, storeID) }
+    }
+
+    /// Those of some blobs without an object in the bucket, by its name and size. A LIST for each 1,000 names.
+    static func absent(
+        _ blobs: [BlobReference], on bucket: some Bucket
+    ) throws(ReplicationError) -> [BlobReference] {
+        guard !blobs.isEmpty else { return [] }
+        var sizes: [String: Int] = [:]
+        for object in try bucket.objects(ShardNames.blobPrefix) {
+            sizes[object.name] = object.byteCount
+        }
+        return blobs.filter { sizes[ShardNames.blob($0)] != BlobObject.byteCount(of: $0) }
+    }
+
+    /// Those of some blobs, in the order of their numbers, whose objects are in the bucket, by their names and sizes. A LIST
+    /// for each 1,000 names between the first and the last.
+    package static func inBucket(
+        _ blobs: [EvictableBlob], of store: BlobStore, on bucket: some Bucket
+    ) throws -> [EvictableBlob] {
+        guard let first = blobs.first, let last = blobs.last else { return [] }
+        let wanted = Dictionary(blobs.map { ($0.number, $0.storedByteCount) }) { $1 }
+        var found: Set<UInt64> = []
+        let objects = try bucket.objects(
+            ShardNames.blobPrefix, after: ShardNames.blobs(from: first.number),
+            upTo: ShardNames.blobs(from: last.number + 1))
+        for object in objects {
+            guard let (number, digest) = ShardNames.blobParts(object.name),
+                let byteCount = wanted[number],
+                object.byteCount == BlobObject.byteCount(storing: byteCount)
+            else { continue }
+            do throws(StoreError) {
+                // A copy of this folder may have stored other bytes under this number.
+                if try store.isStored(digest, number: number) { found.insert(number) }
+            } catch {
+                // A blob whose entry is damaged stays here.
+                guard case .corrupt = error else { throw error }
+            }
+        }
+        return blobs.filter { found.contains($0.number) }
     }
 
     static func bytes(
@@ -118,7 +165,11 @@ enum BlobObject {
     private static let digestByteCount = 32
 
     static func byteCount(of blob: BlobReference) -> Int {
-        headByteCount + blob.storedByteCount + digestByteCount
+        byteCount(storing: blob.storedByteCount)
+    }
+
+    static func byteCount(storing storedByteCount: Int) -> Int {
+        headByteCount + storedByteCount + digestByteCount
     }
 
     static func bytes(_ blob: BlobReference, _ stored: [UInt8], _ storeID: StoreID) -> [UInt8] {

@@ -173,11 +173,11 @@ package struct Segment: Sendable {
 
 extension Segment {
     package static func read(
-        _ number: UInt64, on bucket: some Bucket
+        _ number: UInt64, on bucket: some Bucket,
+        byteCountMax: Int = ReplicationLimits.segmentByteCountMax
     ) throws(ReplicationError) -> Segment? {
-        try bucket.read(
-            ShardNames.log(number), byteCountMax: ReplicationLimits.segmentByteCountMax
-        ) { (bytes) throws(DamagedObject) in
+        try bucket.read(ShardNames.log(number), byteCountMax: byteCountMax) {
+            (bytes) throws(DamagedObject) in
             let segment = try Segment(bytes)
             guard segment.head.number == number else {
                 throw DamagedObject("contains segment \(segment.head.number)")
@@ -186,10 +186,12 @@ extension Segment {
         }
     }
 
-    /// What is under several names, each with its own error. A request for each, several at the same time.
+    /// What is under several names: the first or its error, and those after it up to one that is wrong, or longer than its
+    /// part of ``ReplicationLimits/readAheadByteCount``. A request for each, several at the same time.
     static func read(
         _ numbers: Range<UInt64>, on bucket: some Bucket
-    ) throws(ReplicationError) -> [Result<Segment?, ReplicationError>] {
+    ) throws(ReplicationError) -> ArraySlice<Result<Segment?, ReplicationError>> {
+        let otherByteCountMax = ReplicationLimits.readAheadByteCount / numbers.count
         let found = Mutex(
             [Result<Segment?, ReplicationError>](
                 repeating: .success(nil), count: numbers.count))
@@ -197,12 +199,17 @@ extension Segment {
             try bucket.forEach(numbers.count) { index, bucket in
                 let number = numbers.lowerBound + UInt64(index)
                 let result = Result { () throws(ReplicationError) in
-                    try read(number, on: bucket)
+                    try read(
+                        number, on: bucket,
+                        byteCountMax: index == 0
+                            ? ReplicationLimits.segmentByteCountMax : otherByteCountMax)
                 }
                 found.withLock { $0[index] = result }
             }
         } catch { throw error as? ReplicationError ?? .bucket("\(error)") }
-        return found.withLock { $0 }
+        let results = found.withLock { $0 }
+        return results.prefix(1)
+            + results.dropFirst().prefix { if case .success = $0 { true } else { false } }
     }
 
     /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,

@@ -132,8 +132,6 @@ package struct BucketVerifier {
 
         // MARK: - The log
 
-        private static let width = UInt64(ReplicationLimits.readAheadCountMax)
-
         /// Reads each segment, from its pack where it has one. Where one is damaged or missing, the chain is
         /// followed again from the next one on.
         private mutating func verifyLog(
@@ -141,13 +139,13 @@ package struct BucketVerifier {
         ) throws {
             var packs = try Pack.ranges(on: bucket)
             let begin = oldest.position.number
-            let names = try bucket.names(
-                ShardNames.logPrefix, after: ShardNames.log(begin), grows: true)
+            let names = try bucket.names(ShardNames.logPrefix, after: ShardNames.log(begin))
             let numbers = names.compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
             let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)
             // What was read after `chain.next`, several names at once.
             var ahead: ArraySlice<Result<Segment?, ReplicationError>> = []
+            var readAhead = ReadAhead()
             while chain.next <= end {
                 progress(
                     BucketProgress(
@@ -159,9 +157,10 @@ package struct BucketVerifier {
                     continue
                 }
                 let following = packs.map(\.lowerBound).filter { $0 > next }.min() ?? .max
-                let last = min(following, end + 1, next + Self.width)
                 if ahead.isEmpty {
-                    ahead = try Segment.read(next..<last, on: bucket)[...]
+                    let last = min(following, end + 1, next + UInt64(readAhead.count))
+                    ahead = try Segment.read(next..<last, on: bucket)
+                    readAhead.note(ahead.compactMap { try? $0.get() }, of: Int(last - next))
                 }
                 let found = ahead.removeFirst()
                 switch try noting({ () throws(ReplicationError) in try found.get() }) {

@@ -12,17 +12,6 @@ struct Follower {
         case handedOverToNobody
     }
 
-    /// A request for the lead.
-    private struct Asked {
-        let request: any PromotionRequest
-        let end: Int64
-        /// What the leader was asked; nil: it will be when this host has applied all that is there, since the leader
-        /// takes no changes until then.
-        var document: HandoverDocument?
-        /// Whether the leader has ended its epoch since.
-        var isGranted = false
-    }
-
     private let store: BlobStore
     private let host: any ReplicaHost
     private let applier: SegmentApplier
@@ -31,14 +20,15 @@ struct Follower {
     private var lastPackLook: Int64
     private var knownEpoch: UInt64 = 0
     private var leader = ""
-    private var asked: Asked?
-    /// What may be in the bucket still of a request that was given up.
-    private var withdrawn: HandoverDocument?
+    private var handover: HandoverRequest
+    private var obstacle: Obstacle
     /// For whom this store takes the lead, and whether by force, while its fence may be in the log: what is refused never
     /// comes true.
     private var taking: (request: (any PromotionRequest)?, deposes: Bool)?
     /// The fence of this store that is in the log, until all before it is applied.
     private var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
+    /// Since when nothing before it can be applied.
+    private var stuckSince: Int64?
     /// Whether the last look at the log failed.
     private var isAway = false
     private var nonce: Nonce?
@@ -50,12 +40,12 @@ struct Follower {
     /// How far the log is, as the leader said last.
     private var leadersSegment: UInt64 = 0
     private var hasCaughtUp = false
-    /// How often the next segment was found damaged, and since when.
-    private var damaged: (number: UInt64, lookCount: Int, since: Int64) = (0, 0, 0)
 
     init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
         self.store = store
         self.host = host
+        handover = HandoverRequest(store, host)
+        obstacle = Obstacle(store, host)
         let now = host.uptime
         (lastSegment, lastPackLook) = (now, now)
         // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
@@ -74,45 +64,32 @@ struct Follower {
         host.become(.follows)
     }
 
-    /// How often it is tried to ask the leader, where the answer is lost.
-    private static let askingCountMax = 2
-
     private static let claimMilliseconds = 2 * Int64(ReplicationLimits.handoverMilliseconds)
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
-        try ShardCheck.run(store, host, on: bucket)
         do {
-            do { return try followingStep(on: bucket) } catch let error as ReplicationError {
-                throw try steppedOver(error, on: bucket)
+            try ShardCheck.run(store, host, on: bucket)
+            do {
+                let outcome = try followingStep(on: bucket)
+                obstacle.noteStep()
+                return outcome
+            } catch {
+                // Of what it writes nothing is known, and all before it is applied.
+                guard taking == nil else { throw error }
+                throw try obstacle.meaning(of: error, after: log.position, on: bucket)
             }
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
+                fenced?.request?.refuse(
+                    "this host must be rebuilt from the bucket first (\(error)): promote it again then, or another one"
+                )
                 // The next start rebuilds it.
                 try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
             }
             throw error
         }
-    }
-
-    /// What a damaged object of the log means: where there is a base after it, this store is rebuilt from that, as where
-    /// it is missing. Not before several looks: it may have been the answer that was damaged.
-    private mutating func steppedOver(
-        _ error: ReplicationError, on bucket: any Bucket
-    ) throws(ReplicationError) -> ReplicationError {
-        guard case .damaged(let name, _) = error,
-            name.hasPrefix(ShardNames.logPrefix) || name.hasPrefix(ShardNames.packPrefix)
-        else { return error }
-        let number = log.position.number + 1
-        if damaged.number != number { damaged = (number, 0, host.uptime) }
-        damaged.lookCount += 1
-        guard damaged.lookCount >= ReplicationLimits.lostSegmentLookCount,
-            host.uptime - damaged.since >= ReplicationLimits.lostSegmentMilliseconds,
-            let newest = try BaseManifest.newestReadable(from: number, on: bucket)?.position.number
-        else { return error }
-        host.log(.warning, "\(error): continuing from the base after segment \(newest)")
-        return .tooOld(position: log.position.number)
     }
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
@@ -122,15 +99,14 @@ struct Follower {
         let now = host.uptime
         if fenced != nil { return try leadWhenApplied(on: bucket) }
         if let request = host.takePromotion() {
-            if request.isForced || (hasEnded && asked == nil) {
-                giveUp("superseded by a later request with --force")
+            if request.isForced || (hasEnded && !handover.isPending) {
+                handover.giveUp("superseded by a later request with --force")
                 return try takeOver(request, deposes: request.isForced, on: bucket)
             }
-            if asked == nil {
-                asked = Asked(
-                    request: request, end: now + Int64(ReplicationLimits.handoverMilliseconds))
-            } else {
+            if handover.isPending {
                 request.refuse("the leader \(leader) has already been asked to hand over")
+            } else {
+                handover.begin(request)
             }
         }
         // Only where the name should be there, or nobody says that it should not.
@@ -140,19 +116,19 @@ struct Follower {
                 || silence.milliseconds >= Int64(ReplicationLimits.packLookMilliseconds))
         if isQuiet { lastPackLook = now }
         // While the bucket is away nobody is kept waiting for another answer of it.
-        if isAway, isLate { giveUp(lateness) }
+        if isAway, handover.isLate { handover.giveUpLate(leader) }
         isAway = true
         let last: Segment.Head?
         do {
             last = try applyNext(on: bucket, looksAtPacks: isQuiet)
         } catch {
             silence.interrupt()
-            if isLate { giveUp(lateness) }
+            if handover.isLate { handover.giveUpLate(leader) }
             throw error
         }
         isAway = false
-        if isLate, last?.kind != .end { giveUp(lateness, on: bucket) }
-        deleteWithdrawn(on: bucket)
+        if handover.isLate, last?.kind != .end { handover.giveUpLate(leader, on: bucket) }
+        handover.deleteWithdrawn(on: bucket)
         if let last {
             lastSegment = host.uptime
             silence.end()
@@ -165,27 +141,27 @@ struct Follower {
             // who may begin a shard takes the lead after that.
             let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
             claimsAfter = isArmed ? Self.claimMilliseconds : nil
-            noteAnswer(of: last)
+            handover.noteAnswer(of: last, by: leader)
         } else {
             hasCaughtUp = true
         }
-        if let asked {
-            if asked.isGranted || (asked.document == nil && hasEnded) {
-                return try takeOver(asked.request, on: bucket)
-            }
-            if asked.document == nil, hasCaughtUp { try askLeader(on: bucket) }
+        if handover.isGranted || (handover.isUnasked && hasEnded) {
+            return try takeOver(handover.request, on: bucket)
+        }
+        if handover.isUnasked, hasCaughtUp {
+            try handover.ask(leader, of: leadersEpoch(on: bucket), on: bucket)
         }
         if last != nil { return .next(.again) }
         try lookForLeader(at: now, on: bucket)
         if let claimsAfter, try isSilent(for: claimsAfter, on: bucket) {
             host.log(
                 .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
-            return try takeOver(asked?.request, on: bucket)
+            return try takeOver(handover.request, on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds,
             try isSilent(for: Int64(after), on: bucket)
         {
-            return try takeOver(asked?.request, on: bucket)
+            return try takeOver(handover.request, on: bucket)
         }
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
@@ -211,14 +187,26 @@ struct Follower {
         nextAliveLook = now + Int64(pause)
         let begun = host.uptime
         do throws(ReplicationError) {
-            let found = try AliveDocument.read(epoch, of: store.id.description, on: bucket)
+            let found = try readAlive(epoch, on: bucket)
             guard silence.note(found, begunAt: begun, at: host.uptime), let found else { return }
             leadersSegment = found.segment
             if found.segment <= log.position.number { host.noteMoved(at: now) }
         } catch {
-            // Neither a bucket that is away nor what a proxy says is silence.
+            // A bucket that is away is no silence.
             silence.interrupt()
+            throw error
+        }
+    }
+
+    /// What the leader said last. What is damaged is none, as the log was there just now: a leader that lives writes it again.
+    private func readAlive(
+        _ epoch: UInt64, on bucket: any Bucket
+    ) throws(ReplicationError) -> AliveDocument? {
+        do throws(ReplicationError) {
+            return try AliveDocument.read(epoch, of: store.id.description, on: bucket)
+        } catch {
             guard case .damaged = error else { throw error }
+            return nil
         }
     }
 
@@ -265,91 +253,11 @@ struct Follower {
         host.noteLeader(leader)
     }
 
-    // MARK: - Requests to hand over
-
-    private mutating func askLeader(on bucket: any Bucket) throws {
-        do {
-            guard let document = try ask(on: bucket) else {
-                return giveUp("another host has already asked the leader \(leader) to hand over")
-            }
-            asked?.document = document
-        } catch {
-            giveUp("cannot ask the leader: \(error)")
-            throw error
-        }
-    }
-
-    /// Asks the leader to hand over.
-    ///
-    /// - Returns: the request that is in the bucket; nil: another host has asked before.
-    private mutating func ask(on bucket: any Bucket) throws -> HandoverDocument? {
-        let document = HandoverDocument(
-            storeID: store.id.description, epoch: try leadersEpoch(on: bucket),
-            host: host.settings.hostName, nonce: .random())
-        let name = ShardNames.handover(document.epoch)
-        // Unless it is known what is there: it may get there late.
-        withdrawn = document
-        let other = try bucket.createUntilKnown(
-            name, document.bytes, byteCountMax: ReplicationLimits.handoverByteCountMax,
-            attemptCountMax: Self.askingCountMax)
-        withdrawn = nil
-        guard let other else { return document }
-        do throws(DamagedObject) {
-            let found = try HandoverDocument(other)
-            // This host asked, and was started again.
-            return found.host == document.host ? found : nil
-        } catch {
-            throw ReplicationError.damaged(name: name, why: error.description)
-        }
-    }
-
-    /// Notes what a segment says to the request to hand over.
-    private mutating func noteAnswer(of segment: Segment.Head) {
-        guard let document = asked?.document else { return }
-        if segment.epoch == document.epoch {
-            asked?.isGranted = segment.kind == .end
-        } else if segment.epoch > document.epoch {
-            giveUp("\(leader) took the lead in the meantime (epoch \(segment.epoch))")
-        }
-    }
-
-    private var isLate: Bool { asked.map { host.uptime >= $0.end } ?? false }
-
-    private var lateness: String {
-        let limit = "within \(ReplicationLimits.handoverMilliseconds / 1_000) s"
-        return asked?.document == nil
-            ? "this daemon did not apply all changes of the leader \(leader) \(limit): see its log"
-            : "the leader \(leader) did not hand over \(limit); if it is gone for good, use --force"
-    }
-
-    /// Refuses the request to hand over. From here on this host does not take the lead by it, also where the leader still
-    /// grants it.
-    private mutating func giveUp(_ why: String, on bucket: (any Bucket)? = nil) {
-        guard let asked else { return }
-        withdrawn = asked.document ?? withdrawn
-        self.asked = nil
-        if let bucket { deleteWithdrawn(on: bucket) }
-        asked.request.refuse(why)
-    }
-
     /// The epoch of who leads: that of the last segment, once all were applied. There may be a newer one that was created
     /// and in which nobody leads: by a host that another one was quicker than.
     private func leadersEpoch(on bucket: any Bucket) throws -> UInt64 {
         if hasCaughtUp, let state = store.replicationState { return state.epoch }
         return try Epochs.newest(on: bucket)?.number ?? 0
-    }
-
-    /// Deletes a request that was given up, as soon as the bucket is there.
-    private mutating func deleteWithdrawn(on bucket: any Bucket) {
-        guard let document = withdrawn else { return }
-        do throws(ReplicationError) {
-            let found = try HandoverDocument.read(document.epoch, of: store.id, on: bucket)
-            // Another host's, where an earlier answer was lost.
-            if found == document { try bucket.delete(ShardNames.handover(document.epoch)) }
-            withdrawn = nil
-        } catch {
-            if case .bucket(_, isLasting: true) = error { withdrawn = nil }
-        }
     }
 
     // MARK: - Taking the lead
@@ -378,8 +286,8 @@ struct Follower {
                 lastSegment = host.uptime
                 silence.end()
                 if claimsAfter != nil { claimsAfter = Self.claimMilliseconds }
-                withdrawn = asked?.document ?? withdrawn
-                (asked, taking) = (nil, nil)
+                handover.withdraw()
+                taking = nil
                 request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
                 return .next(.again)
             case .leads(let writer):
@@ -392,17 +300,20 @@ struct Follower {
                 )
                 host.become(.holds(epoch: writer.epoch))
                 fenced = (writer, position, request)
-                (asked, taking) = (nil, nil)
+                handover.end()
+                taking = nil
                 return .next(.again)
             case .unknown(let error):
-                asked = nil
+                handover.end()
                 taking = (request, deposes)
                 throw error
             }
         } catch {
             host.become(.follows)
             // It is tried again until it is known, or the request is given up.
-            if taking == nil, asked == nil { request?.refuse("cannot take the lead: \(error)") }
+            if taking == nil, !handover.isPending {
+                request?.refuse("cannot take the lead: \(error)")
+            }
             throw error
         }
     }
@@ -411,18 +322,52 @@ struct Follower {
     private mutating func leadWhenApplied(on bucket: any Bucket) throws -> Replica.Outcome {
         guard let fenced, let nonce else { return .next(.again) }
         host.takePromotion()?.refuse("this daemon is taking the lead already")
-        if log.position.number < fenced.after.number {
-            guard try applyNext(on: bucket, looksAtPacks: true) != nil else {
-                throw ReplicationError.damaged(
-                    name: ShardNames.log(log.position.number + 1), why: "is missing")
+        do {
+            if log.position.number < fenced.after.number {
+                guard try applyNext(on: bucket, looksAtPacks: true) != nil else {
+                    throw ReplicationError.damaged(
+                        name: ShardNames.log(log.position.number + 1), why: "is missing")
+                }
+                stuckSince = nil
+                return .next(.again)
             }
+            guard log.position == fenced.after else {
+                throw ReplicationError.forked(number: fenced.writer.position.number)
+            }
+            try host.lead(fenced.writer, nonce, beginsLogging: host.settings.isLogging)
+        } catch {
+            guard try isSuperseded(fenced.writer, because: error, on: bucket) else { throw error }
             return .next(.again)
         }
-        guard log.position == fenced.after else {
-            throw ReplicationError.forked(number: fenced.writer.position.number)
-        }
-        try host.lead(fenced.writer, nonce, beginsLogging: host.settings.isLogging)
         fenced.request?.succeed(epoch: fenced.writer.epoch)
         return .leads(fenced.writer)
+    }
+
+    /// Nobody can add to the log before the fence of this store, which cannot lead: whoever asked is told after a while, and
+    /// another host that was promoted in its stead is followed.
+    private mutating func isSuperseded(
+        _ writer: LogWriter, because error: any Error, on bucket: any Bucket
+    ) throws -> Bool {
+        let now = host.uptime
+        let since = stuckSince ?? now
+        stuckSince = since
+        guard now - since >= Int64(ReplicationLimits.handoverMilliseconds) else { return false }
+        if let request = fenced?.request {
+            let why =
+                "no other daemon can add to the log before this one's fence (epoch \(writer.epoch)), but this one cannot apply segment \(log.position.number + 1) before it: \(error). It leads as soon as it can; to have another host lead now, use --force there"
+            host.log(.critical, "Cannot take the lead yet: \(why)")
+            request.refuse(why)
+            fenced?.request = nil
+        }
+        guard let head = try Segment.read(writer.position.number + 1, on: bucket)?.head else {
+            return false
+        }
+        host.log(
+            .warning,
+            "\(Epochs.host(of: head.epoch, on: bucket)) leads epoch \(head.epoch): this daemon follows it, when it can"
+        )
+        (fenced, stuckSince) = (nil, nil)
+        host.become(.follows)
+        return true
     }
 }

@@ -97,7 +97,17 @@ struct Leader {
     private mutating func leadUnconfirmed() {
         if !hasOwnRevisions { store.leadUnconfirmed() }
         hasOwnRevisions = true
-        host.become(.leads)
+        become(.leads)
+    }
+
+    /// Says what this host does, and has its store refuse changes while it takes none: maintenance and announcements are
+    /// made by threads that do not ask. From the next batch on none is applied.
+    private func become(_ activity: ReplicaActivity) {
+        switch activity {
+        case .leads, .ships: store.refusesChanges = false
+        case .starts, .follows, .changes, .holds: store.refusesChanges = true
+        }
+        host.become(activity)
     }
 
     // MARK: - Shipping
@@ -233,17 +243,17 @@ struct Leader {
         isHandingOver = isAsked
         if isAsked {
             host.log(.notice, "Handing over: changes are refused until another daemon leads")
-            host.become(.holds(epoch: epoch))
+            become(.holds(epoch: epoch))
         } else {
             host.log(
                 .notice, "The request to hand over was withdrawn: this daemon continues to lead")
-            host.become(.ships(epoch: epoch))
+            become(.ships(epoch: epoch))
         }
     }
 
     private func handOver(on bucket: any Bucket) throws -> Replica.Outcome {
         let isLogging = host.settings.isLogging
-        host.become(.changes)
+        become(.changes)
         try host.write { (store) throws(StoreError) in
             if isLogging { try store.endLogging() }
             try store.stepDown(to: .follower)
@@ -262,7 +272,7 @@ struct Leader {
         because leader: String, leads epoch: UInt64
     ) throws -> Replica.Outcome {
         isDeposed = true
-        host.become(.changes)
+        become(.changes)
         host.failWaiters(
             "stored here, but \(leader) has led since epoch \(epoch): it is not replicated")
         let isLogging = host.settings.isLogging

@@ -17,6 +17,15 @@ enum LostChanges {
         guard let state = store.replicationState, store.lastSequence > state.sequence else {
             return nil
         }
+        let (needed, available) = (
+            store.unshippedByteCount, BlobStore.availableByteCount(in: store.directory)
+        )
+        if let available, available < needed {
+            throw ReplicaFailure(
+                description:
+                    "cannot save \(needed) bytes of unreplicated changes in \(store.directory), which has \(available) free: free \(needed - available) bytes there. Until then this daemon takes no changes"
+            )
+        }
         // Never over what an earlier rollback of the same epoch saved.
         let first = "\(store.directory)/unreplicated-epoch-\(state.epoch)"
         var folder = first

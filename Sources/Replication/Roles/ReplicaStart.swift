@@ -22,7 +22,8 @@ package struct ReplicaStart {
     /// The store, which leads or follows. Of one that does already nothing is asked of the bucket: a daemon
     /// starts, and serves, also while the bucket is away.
     package func run(on bucket: any Bucket) throws -> BlobStore {
-        if hasStore, let store = try openedStore(on: bucket) { return store }
+        var epoch: UInt64?
+        if hasStore, let store = try openedStore(on: bucket, deposedIn: &epoch) { return store }
         if !hasStore, host.settings.mayBegin {
             // Before a store is made, which would be in the way of following that shard.
             _ = try ShardCheck.hasShard(of: nil, in: directory, host, on: bucket)
@@ -33,14 +34,16 @@ package struct ReplicaStart {
         try seed(
             why: hasStore
                 ? "its history has diverged from the shard" : "the directory contains no store yet",
-            on: bucket)
+            epoch, on: bucket)
         return try open()
     }
 
     private var hasStore: Bool { Glibc.access("\(directory)/data.mdb", F_OK) == 0 }
 
     /// The store that is there; nil where it must be rebuilt. Its files are closed then.
-    private func openedStore(on bucket: any Bucket) throws -> BlobStore? {
+    private func openedStore(
+        on bucket: any Bucket, deposedIn epoch: inout UInt64?
+    ) throws -> BlobStore? {
         let store = try open()
         guard let state = store.replicationState else {
             guard host.settings.mayBegin else {
@@ -53,6 +56,7 @@ package struct ReplicaStart {
             return store
         }
         guard case .deposed = state.role else { return store }
+        epoch = state.epoch
         return nil
     }
 
@@ -118,32 +122,60 @@ package struct ReplicaStart {
         }
     }
 
-    private func seed(why: String, on bucket: any Bucket) throws {
+    /// - Parameter epoch: of the store that is there and must be rebuilt.
+    private func seed(why: String, _ epoch: UInt64?, on bucket: any Bucket) throws {
         let document = try StoreDocument.read(on: bucket)
-        var failure: any Error = ReplicaFailure(
-            description:
-                "\(host.settings.shardName) has no base yet: its leader writes one when it starts")
+        while true {
+            guard let (manifest, error) = try seed(why: why, of: document, on: bucket) else {
+                return
+            }
+            try SeedRoom(
+                directory: directory, options: storeOptions, host: host, epoch: epoch
+            ).make(for: manifest, after: error, on: bucket)
+        }
+    }
+
+    /// Builds the store from the newest base that can be used.
+    ///
+    /// - Returns: the base for which there is no room; nil: it is built.
+    private func seed(
+        why: String, of document: StoreDocument, on bucket: any Bucket
+    ) throws -> (BaseManifest, StoreError)? {
+        var failure: (any Error)?
         for number in try bases(on: bucket) {
+            var manifest: BaseManifest?
             do {
-                let manifest = try BaseManifest.read(number, on: bucket)
-                guard manifest.storeID == document.storeID else {
+                let found = try BaseManifest.read(number, on: bucket)
+                guard found.storeID == document.storeID else {
                     throw ReplicationError.foreign(
-                        ShardNames.manifest(number), of: manifest.storeID, in: document.storeID)
+                        ShardNames.manifest(number), of: found.storeID, in: document.storeID)
                 }
+                manifest = found
                 host.log(
                     .notice,
                     "Building the store in \(directory) from the base after segment \(number): \(why)"
                 )
-                return try Seeder.seed(
-                    directory, options: storeOptions, from: manifest,
+                try Seeder.seed(
+                    directory, options: storeOptions, from: found,
                     leavesBlobs: host.settings.localByteCountMax != nil, asOf: host.now, on: bucket)
+                return nil
+            } catch let error as StoreError {
+                guard case .full = error, let manifest else { throw error }
+                return (manifest, error)
             } catch let error as ReplicationError {
-                guard case .damaged = error else { throw error }
+                switch error {
+                case .damaged, .bucket(_, isLasting: false): break
+                default: throw error
+                }
                 host.log(.warning, "A base in the bucket cannot be used: \(error)")
-                failure = error
+                failure = failure ?? error
             }
         }
         throw failure
+            ?? ReplicaFailure(
+                description:
+                    "\(host.settings.shardName) has no base yet: its leader writes one when it starts"
+            )
     }
 }
 

@@ -6,6 +6,8 @@ package enum ReplicationLimits {
     package static let segmentByteCount = 16 << 20
     /// Names of the log that are read together.
     package static let readAheadCountMax = 16
+    /// Bytes of those after the first, together: a longer one is read when it is the next.
+    package static let readAheadByteCount = 16 << 20
     package static let appliedByteCount = 4 << 20
     /// How long a follower reads segments before it applies those that it has, in milliseconds.
     package static let readAheadMilliseconds: Int64 = 500
@@ -29,6 +31,16 @@ package enum ReplicationLimits {
     package static let packGraceMilliseconds: Int64 = 600_000
     /// How often in a row a segment is missing before it counts as lost.
     package static let lostSegmentLookCount = 3
+    /// How often in a row one cannot be read, for whatever reason, before it counts as lost while others can.
+    package static let unreadableSegmentLookCount = 7
+    /// How long a follower is not given it before, in milliseconds.
+    package static let unreadableSegmentMilliseconds: Int64 = 120_000
+    /// How many names in a row cannot be deleted before no more are tried.
+    package static let undeletedCountMax = 3
+    /// How long a job of a leader in its bucket is not tried again after it has failed three times, in milliseconds: twice
+    /// as long with each failure more, up to the most.
+    package static let jobPauseMilliseconds: Int64 = 10_000
+    package static let jobPauseMillisecondsMax: Int64 = 300_000
     /// How long a follower finds it damaged before, in milliseconds.
     package static let lostSegmentMilliseconds: Int64 = 12_000
     /// Names that a leader reads for a pack, or deletes after one, before it looks at anything else.
@@ -69,6 +81,12 @@ package enum ReplicationLimits {
     package static let lostBaseLookMilliseconds: Int64 = 600_000
     package static let handoverMilliseconds = 10_000
     package static let firstBaseMilliseconds = 60_000
+    /// How long a host that has no room for its store waits before it looks again, in milliseconds: twice as long each
+    /// time, up to the most.
+    package static let roomLookMilliseconds = 5_000
+    package static let roomLookMillisecondsMax = 300_000
+    /// Bytes that a store needs besides its contents.
+    package static let seedRoomByteCount = 1 << 20
     package static let documentByteCountMax = 16 << 20
     package static let handoverByteCountMax = 64 << 10
     package static let partByteCount = 8 << 20

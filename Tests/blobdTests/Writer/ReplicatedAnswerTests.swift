@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import TestSupport
 import Testing
 
 @testable import BlobServer
@@ -44,6 +45,26 @@ import Testing
         #expect(told() == [])
         status.failAll(.stopping)
         #expect(told() == ["stopping"])
+    }
+
+    // They waited for the end of a step, in which a long payload was uploaded, say.
+    @Test("A wait that takes too long ends without the thread that ships")
+    func expired() throws {
+        let folder = TemporaryFolder()
+        let store = try BlobStore.open(at: folder.path)
+        let status = try status(.leader)
+        let now = Instant.now
+        status.complete(upTo: 7, asOf: now)
+        for (result, last) in [
+            (ChangeResult.applied(.deleted), UInt64(8)), (.applied(.notFound), 7),
+        ] {
+            #expect(
+                status.awaitBucket(result, in: BatchSpan(last), for: connection, asOf: now) == nil)
+        }
+        status.look(at: store, asOf: now.after(milliseconds: 59_000))
+        #expect(told() == [])
+        status.look(at: store, asOf: now.after(milliseconds: 61_000))
+        #expect(told() == ["unreplicated", "unreplicated"])
     }
 
     @Test("A change is acknowledged when the bucket has it")

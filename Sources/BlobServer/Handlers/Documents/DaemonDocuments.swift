@@ -54,6 +54,7 @@ enum ReplicationDocument {
             $0.add("shipped_sequence", store.shippedSequence)
             $0.add("unreplicated_bytes", max(0, store.unshippedByteCount))
             $0.add("lag_milliseconds", replica.lagMilliseconds(asOf: .now))
+            if let problem = replica.problem { $0.add("problem", problem) }
             guard let evicted = try? store.evictedBlobs() else { return }
             $0.add("evicted_payloads", evicted.blobs)
             $0.add("evicted_bytes", evicted.bytes)

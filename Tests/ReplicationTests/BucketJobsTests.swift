@@ -1,0 +1,150 @@
+import BlobStore
+import TestSupport
+import Testing
+
+@testable import Replication
+
+/// One object that a bucket never gives, takes or deletes ends none of a leader's jobs there.
+@Suite struct BucketJobsTests {
+    private let objects = MemoryObjects()
+    private let clock = TestClock()
+
+    private func leader() throws -> Member {
+        let leader = try Member("leader", objects, clock: clock)
+        leader.appendsForBases = true
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 3_600_000, retentionMilliseconds: 3_600_000)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        return leader
+    }
+
+    /// Six hours in which a long payload is replaced all the time.
+    private func work(_ leader: Member) throws {
+        for number in 0..<72 {
+            clock.advance(milliseconds: 300_000)
+            try leader.store.put("n", SeededGenerator.bytes(70_000, seed: UInt64(number)))
+            try leader.ship()
+            for _ in 0..<4 {
+                clock.advance(milliseconds: 5_000)
+                _ = try? leader.maintain()
+            }
+        }
+    }
+
+    /// Which object fails, and how.
+    enum Bad: CaseIterable {
+        case segment, manifest, oldSegment, oldBase, blob
+    }
+
+    // Whatever came after it in the list of jobs was never done again.
+    @Test(
+        "Packs and bases are made and old ones deleted, whichever object always answers 500",
+        arguments: Bad.allCases)
+    func never(_ bad: Bad) throws {
+        let leader = try leader()
+        for number in 0..<3 {
+            try leader.store.put("n", SeededGenerator.bytes(70_000, seed: 100 + UInt64(number)))
+            try leader.ship()
+        }
+        let position = try #require(leader.store.replicationState).position.number
+        let base = try #require(BaseManifest.numbers(on: leader.bucket).last)
+        let blob = try #require(objects.names.last { $0.hasPrefix(ShardNames.blobPrefix) })
+        let (name, operation): (String, MemoryBucket.Operation) =
+            switch bad {
+            case .segment: (ShardNames.log(position + 20), .get)
+            case .manifest: (ShardNames.manifest(base), .get)
+            case .oldSegment: (ShardNames.log(position - 1), .delete)
+            case .oldBase: (ShardNames.manifest(base), .delete)
+            case .blob: (blob, .delete)
+            }
+        var hitCount = 0
+        leader.upkeep.onRequest = { (asked, of) throws(ReplicationError) in
+            guard asked == operation, of == name else { return }
+            hitCount += 1
+            throw .bucket("\(asked) \(of): 500 InternalError")
+        }
+        if bad == .manifest { try leader.reopen(); try leader.resume() }
+        try work(leader)
+        #expect(hitCount > 0)
+        let last = try #require(leader.store.replicationState).position.number
+        let bases = try BaseManifest.numbers(on: leader.bucket)
+        #expect(try #require(bases.last) + 30 > last)
+        #expect(bases.count < 6, "\(bases)")
+        let packs = objects.names.compactMap(ShardNames.packRange)
+        #expect(try #require(packs.last).upperBound + 10 > last)
+        let blobs = objects.names.filter { $0.hasPrefix(ShardNames.blobPrefix) }
+        #expect(blobs.count < 45)
+        leader.upkeep.onRequest = { _, _ in }
+        let follower = try Member("follower", seededFrom: objects, clock: clock)
+        try follower.follow()
+        #expect(try follower.contents() == leader.contents())
+    }
+
+    // Each attempt took a name of the log, every six seconds.
+    @Test("A base that cannot be uploaded is tried less and less often, and that is said")
+    func upload() throws {
+        let leader = try leader()
+        clock.advance(milliseconds: 3_600_000)
+        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
+            if operation == .create, name.hasPrefix(ShardNames.basePrefix) {
+                throw .bucket("create \(name): 500 InternalError")
+            }
+        }
+        let names = objects.count(ShardNames.logPrefix)
+        var attempts = 0
+        let count = leader.upkeep.counts[.create] ?? 0
+        for _ in 0..<720 {
+            clock.advance(milliseconds: 5_000)
+            do { try leader.maintain() } catch { attempts += 1 }
+        }
+        #expect((15...40).contains(attempts), "\(attempts)")
+        #expect(objects.count(ShardNames.logPrefix) - names <= attempts + 1)
+        #expect((leader.upkeep.counts[.create] ?? 0) > count)
+        let problem = try #require(leader.maintenance?.problem)
+        #expect(problem.hasPrefix("cannot upload a base: create base/"), "\(problem)")
+        #expect(problem.contains("500 InternalError (failed \(attempts) times"), "\(problem)")
+        leader.upkeep.onRequest = { _, _ in }
+        for _ in 0..<70 {
+            clock.advance(milliseconds: 5_000)
+            try leader.maintain()
+        }
+        #expect(leader.maintenance?.problem == nil)
+        #expect(try BaseManifest.numbers(on: leader.bucket).count >= 2)
+    }
+
+    // The object of a copy of the folder passed for it.
+    @Test("A payload is missing where another one's object has its number")
+    func sameNumber() throws {
+        let leader = try leader()
+        let blob = try leader.store.put("n", SeededGenerator.bytes(70_000)).parts[0].blob
+        try leader.ship()
+        let name = ShardNames.blob(blob)
+        let other = name.dropLast() + (name.last == "0" ? "1" : "0")
+        objects[String(other)] = objects[name]
+        objects[name] = nil
+        clock.advance(milliseconds: 3_600_000)
+        let steps = try leader.maintain()
+        #expect(steps.contains(.restoredBlobs(1, lost: [])))
+        #expect(objects[name] != nil)
+    }
+
+    // Its bytes were removed here, and the bucket had some of them.
+    @Test("A payload whose object is short is not evicted")
+    func shortObject() throws {
+        let leader = try leader()
+        let blobs = try (0..<3).map {
+            try leader.store.put("n\($0)", SeededGenerator.bytes(70_000, seed: UInt64($0)))
+                .parts[0].blob
+        }
+        try leader.ship()
+        objects[ShardNames.blob(blobs[1])]?.removeLast()
+        let found = try leader.store.evictableBlobs(
+            from: 0, byteCountMax: .max, lookingAt: .max
+        ).blobs
+        #expect(found.count == 3)
+        let whole = try LongBlobs.inBucket(found, of: leader.store, on: leader.bucket)
+        #expect(whole.map(\.number) == [blobs[0].number, blobs[2].number])
+    }
+}
