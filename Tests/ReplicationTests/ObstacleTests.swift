@@ -45,7 +45,7 @@ import Testing
         #expect(b.restartReason == nil)
         let advice = b.lines.filter { $0.contains("page 7") }
         #expect(advice.count == 1)
-        #expect(advice[0].contains("empty \(b.store.directory) and start it"))
+        #expect(advice.first?.contains("empty \(b.store.directory) and start it") == true)
         try a.writeBase()
         fail(b, seconds: 60)
         #expect(b.restartReason != nil)
