@@ -91,6 +91,24 @@ import Testing
         try b.run { b.store.lastSequence == a.store.lastSequence }
     }
 
+    @Test("A follower that is never given a payload serves what it has, and is not rebuilt")
+    func payloadNotGiven() throws {
+        let (a, b) = try hosts()
+        try a.store.put("long", SeededGenerator.bytes(100_000))
+        try a.lead()
+        try a.writeBase()
+        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            if operation == .get, name.hasPrefix(ShardNames.blobPrefix) {
+                throw .bucket("get \(name): 500")
+            }
+        }
+        fail(b, seconds: 400)
+        #expect(b.restartReason == nil && b.activity == .follows)
+        #expect(throws: ReplicationError.self) { try b.step() }
+        b.bucket.onRequest = { _, _ in }
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+    }
+
     // It said nothing to who had promoted it, nor that nobody leads.
     @Test(
         "A promoted host that cannot apply what lies before its fence says so, and follows another one"
