@@ -45,7 +45,7 @@ import Testing
         #expect(b.restartReason == nil)
         let advice = b.lines.filter { $0.contains("page 7") }
         #expect(advice.count == 1)
-        #expect(advice[0].contains("empty \(b.store.directory) and start it"))
+        #expect(advice.first?.contains("empty \(b.store.directory) and start it") == true)
         try a.writeBase()
         fail(b, seconds: 60)
         #expect(b.restartReason != nil)
@@ -88,6 +88,24 @@ import Testing
         #expect(b.restartReason != nil)
         b.bucket.onRequest = { _, _ in }
         try b.stepOrRestart()
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+    }
+
+    @Test("A follower that is never given a payload serves what it has, and is not rebuilt")
+    func payloadNotGiven() throws {
+        let (a, b) = try hosts()
+        try a.store.put("long", SeededGenerator.bytes(100_000))
+        try a.lead()
+        try a.writeBase()
+        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            if operation == .get, name.hasPrefix(ShardNames.blobPrefix) {
+                throw .bucket("get \(name): 500")
+            }
+        }
+        fail(b, seconds: 400)
+        #expect(b.restartReason == nil && b.activity == .follows)
+        #expect(throws: ReplicationError.self) { try b.step() }
+        b.bucket.onRequest = { _, _ in }
         try b.run { b.store.lastSequence == a.store.lastSequence }
     }
 

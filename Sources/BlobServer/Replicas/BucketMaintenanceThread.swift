@@ -74,7 +74,7 @@ final class BucketMaintenanceThread: Sendable {
                     }
                 }
             } catch ReplicationError.stopped {
-                continue
+                // The daemon ends, and other threads take some time for that.
             } catch ReplicationError.deposed(let newest, _) {
                 // Nothing is collected until the leader of that epoch is known. The shipping thread finds out.
                 context.replica.newestEpoch.store(newest, ordering: .releasing)

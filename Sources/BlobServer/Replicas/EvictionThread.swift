@@ -49,7 +49,7 @@ final class EvictionThread: Sendable {
                     )
                 }
             } catch ReplicationError.stopped {
-                continue
+                // The daemon ends, and other threads take some time for that.
             } catch {
                 failures.note(.warning, of: "eviction", "Cannot evict payloads: \(error)")
             }

@@ -51,7 +51,7 @@ final class ReplicaThread: Sendable {
         while !thread.isClosing {
             do {
                 let step = try replica.step(on: bucket)
-                failures.noteSuccess()
+                failures.noteSuccess(replica.problem)
                 host.complete(upTo: replica.reachedSequence)
                 switch step {
                 case .again: continue
@@ -89,6 +89,7 @@ final class ReplicaThread: Sendable {
 private struct ReplicaFailures {
     private let log: Logger
     private let status: ReplicaStatus
+    private var said: String?
     private var backoff = Backoff(firstMilliseconds: 250, millisecondsMax: 4_000)
 
     init(_ log: Logger, _ status: ReplicaStatus) {
@@ -96,17 +97,24 @@ private struct ReplicaFailures {
         self.status = status
     }
 
-    mutating func noteSuccess() {
+    /// - Parameter problem: what cannot be done all the same.
+    mutating func noteSuccess(_ problem: String?) {
+        say(problem)
         guard backoff.attemptCount > 0 else { return }
         log.notice("Replication continues")
-        status.problems.withLock { $0.replica = nil }
         backoff.reset()
+    }
+
+    private mutating func say(_ problem: String?) {
+        guard problem != said else { return }
+        said = problem
+        status.problems.withLock { $0.replica = problem }
     }
 
     mutating func note(_ error: any Error) -> Int {
         log.log(
             level: backoff.attemptCount == 0 ? .error : .debug, "Replication is paused: \(error)")
-        status.problems.withLock { $0.replica = "replication is paused: \(error)" }
+        say("replication is paused: \(error)")
         return backoff.next()
     }
 }

@@ -15,6 +15,8 @@ struct Leader {
     private var attempts = 0
     /// Whether the last attempt to append did not get there, or nobody knows.
     var isTryingAgain: Bool { attempts > 0 }
+    /// Why what it has to ship does not get there, when it was tried several times; nil: it does.
+    private(set) var problem: String?
     /// One lost answer is not worth a line in the log; so many in a row are.
     private static let saidAttemptCount = 3
     private var nextHandoverLook: Int64 = 0
@@ -144,7 +146,7 @@ struct Leader {
         {
         case .shipped:
             if attempts >= Self.saidAttemptCount { host.log(.notice, "Replication continues") }
-            attempts = 0
+            (attempts, problem) = (0, nil)
             nextLook = begun + Int64(ReplicationLimits.beatMilliseconds)
             host.noteMoved(at: begun)
             host.noteSegmentAppended()
@@ -157,6 +159,7 @@ struct Leader {
             if attempts == Self.saidAttemptCount {
                 host.log(.error, "Replication is paused: \(why)")
             }
+            if attempts >= Self.saidAttemptCount { problem = "replication is paused: \(why)" }
             try bucket.pause(beforeRetrying: attempts)
             return .next(.again)
         case .deposed(let epoch):

@@ -38,12 +38,17 @@ struct Obstacle {
             hasSaid = true
             return error
         }
-        // A bucket that was away is back.
-        if kind == .notGiven, (try? Segment.read(number, on: bucket)) != nil { return error }
+        // A bucket that was away is back, or it is a payload that is not given: the base has that, too.
+        if kind == .notGiven, canReadNext(on: bucket) { return error }
         host.log(
             .warning,
             "\(error): continuing from the base after segment \(newest.position.number)")
         return ReplicationError.tooOld(position: position.number)
+    }
+
+    private func canReadNext(on bucket: any Bucket) -> Bool {
+        do { _ = try Segment.read(number, on: bucket) } catch { return false }
+        return true
     }
 
     private enum Kind {

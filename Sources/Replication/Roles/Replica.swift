@@ -44,6 +44,14 @@ package struct Replica {
         }
     }
 
+    /// What it cannot do at present although its steps succeed; nil: nothing.
+    package var problem: String? {
+        switch role {
+        case .leading(let leader): leader.problem
+        case .following: nil
+        }
+    }
+
     package mutating func step(on bucket: any Bucket) throws -> Step {
         do {
             return try roleStep(on: bucket)

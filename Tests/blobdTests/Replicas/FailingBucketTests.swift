@@ -33,6 +33,10 @@ struct FailingBucketTests {
         ]
     }
 
+    private static func problem(of daemon: DaemonProcess) throws -> String? {
+        try daemon.request("GET", "/v1/replication").member("problem")
+    }
+
     /// Kills a leader, removes its folder, and returns a new follower that leads instead.
     private func lose(_ leader: DaemonProcess, of shard: ProxiedShard) throws -> DaemonProcess {
         let follower = try shard.follower()
@@ -69,11 +73,13 @@ struct FailingBucketTests {
             if try leader.has("r-\(number)") { ids.append("r-\(number)") }
             for id in ids { #expect(try leader.has(id)) }
             for words in words { try leader.waitForLog(words, after: offset) }
+            try leader.wait(for: "it says no problem") { try Self.problem(of: $0) != nil }
             shard.mend()
             // 200 where one that was refused because it waited too long has stored it.
             try leader.wait(for: "fault \(number) is over") {
                 try $0.publish("after-\(number)").status < 300
             }
+            try leader.wait(for: "it says a problem") { try Self.problem(of: $0) == nil }
             ids.append("after-\(number)")
         }
         let follower = try lose(leader, of: shard)

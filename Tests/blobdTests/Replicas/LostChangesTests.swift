@@ -55,6 +55,40 @@ struct LostChangesTests {
         #expect(Set(later).count == 9, "\(later)")
     }
 
+    // It was started again and again, and read the base each time: systemd has no end of that.
+    @Test(
+        "A deposed leader whose disk has no room for two stores is rebuilt, and follows",
+        .enabled(if: SmallDisk.isPossible, "no tmpfs can be mounted"))
+    func noRoomForTwo() throws {
+        let disk = try SmallDisk(byteCount: 160 << 20)
+        let shard = try ProxiedShard()
+        let away = try ProxiedShard(shard.prefix)
+        let leader = try away.leader(in: disk.folder)
+        for number in 0..<80 {
+            let answer = try leader.request(
+                "PUT", "/v1/notifications/n\(number)/payload",
+                ["Content-Type": "application/octet-stream"],
+                body: SeededGenerator.bytes(1 << 20, seed: UInt64(number)))
+            #expect(answer.status == 201)
+        }
+        #expect(try leader.publish("shipped").status == 201)
+        let follower = try shard.follower()
+        try follower.wait(for: "it does not follow") { try $0.has("shipped") }
+        away.fail { _ in [.close] }
+        #expect(try leader.publish("lost", ack: "local").status == 201)
+        let promoted = try follower.run("promote", "--force", "--timeout", "300")
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        away.mend()
+        #expect(leader.wait() == 1)
+        let again = try shard.leader(in: disk.folder)
+        #expect(again.log.contains("removing the old one"), "\(again.log)")
+        try again.wait(for: "it does not follow") {
+            try $0.role() == "follower" && $0.has("shipped") && !$0.has("lost")
+        }
+        #expect(
+            Files.names(in: again.dataPath).contains { $0.hasPrefix("unreplicated-epoch-") })
+    }
+
     // It was refused, as if something were changed; with the bucket gone there is no other copy.
     @Test("The store of a stopped leader or follower is backed up without a daemon")
     func stopped() throws {
