@@ -96,7 +96,7 @@ extension BlobStore {
             guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
                 return
             }
-            pipeline.pending.clear()
+            guard pipeline.pending.clear() else { throw .full }
             try pipeline.pending.sync()
             _ = try pipeline.setLogState(log.id, isInUse: true) {
                 (transaction) throws(StoreError) in

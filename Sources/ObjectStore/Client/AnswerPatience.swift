@@ -1,11 +1,12 @@
 import Synchronization
 
-/// How long a server that has got all of a body may take to answer. It doubles after it took longer: the same body would
-/// be sent again, as a whole, and in vain.
+/// How long a server that has got all of a body may take to answer. It doubles after it took longer, for bodies of that
+/// length: the same one would be sent again, as a whole, and in vain. Shorter ones are not waited for so long, since a
+/// connection may be dead.
 final class AnswerPatience: Sendable {
     private struct State {
         var milliseconds: Int
-        /// The length of the body after which nothing came in time.
+        /// The length of the shortest body after which nothing came in time.
         var byteCount = 0
     }
 
@@ -19,16 +20,22 @@ final class AnswerPatience: Sendable {
         state = Mutex(State(milliseconds: first))
     }
 
-    var milliseconds: Int { state.withLock { $0.milliseconds } }
+    func milliseconds(for byteCount: Int) -> Int {
+        state.withLock { milliseconds(for: byteCount, $0) }
+    }
+
+    private func milliseconds(for byteCount: Int, _ state: State) -> Int {
+        byteCount >= state.byteCount ? state.milliseconds : first
+    }
 
     /// No answer came within `milliseconds`.
     func noteSilence(after byteCount: Int, _ milliseconds: Int) {
         state.withLock { state in
             // Several bodies may be on their way.
-            guard milliseconds >= state.milliseconds / 4 * 3 else { return }
-            state = State(
-                milliseconds: min(2 * state.milliseconds, max),
-                byteCount: Swift.max(byteCount, state.byteCount))
+            let given = self.milliseconds(for: byteCount, state)
+            guard milliseconds >= given / 4 * 3 else { return }
+            let shortest = state.byteCount == 0 ? byteCount : min(byteCount, state.byteCount)
+            state = State(milliseconds: min(2 * given, max), byteCount: shortest)
         }
     }
 

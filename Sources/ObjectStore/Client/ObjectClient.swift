@@ -94,7 +94,8 @@ package final class ObjectClient {
             question.method, path: path, query: question.query, headers: question.headers,
             bodyDigest: digest, with: credentials, at: bucket.clock.now)
         let seconds = question.byteCountMax / max(limits.bytesPerSecondMin, 1)
-        let patience = body == nil ? limits.stallMilliseconds : bucket.patience.milliseconds
+        var patience = limits.stallMilliseconds
+        if let body { patience = bucket.patience.milliseconds(for: body.byteCount) }
         let request = HTTPRequest(
             method: question.method, url: access.endpoint.origin + signed.target,
             headers: signed.headers.map { "\($0.name): \($0.value)" },

@@ -80,8 +80,9 @@ struct LostChangesTests {
         #expect(promoted.status == 0, "\(promoted.errors)")
         away.mend()
         #expect(leader.wait() == 1)
+        // Where the newest base has few of the payloads there is room for it, and the log fills what the old store had:
+        // `SeedRoomTests` have the cases one by one.
         let again = try shard.leader(in: disk.folder)
-        #expect(again.log.contains("removing the old one"), "\(again.log)")
         try again.wait(for: "it does not follow") {
             try $0.role() == "follower" && $0.has("shipped") && !$0.has("lost")
         }

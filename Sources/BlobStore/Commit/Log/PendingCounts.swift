@@ -227,11 +227,12 @@ internal import Synchronization
         guard fdatasync(descriptor) == 0 else { throw .system("fdatasync \(Self.fileName)") }
     }
 
-    func clear() {
+    /// Returns false when the disk has no room to say so: then other processes wait until the next commit.
+    @discardableResult
+    func clear() -> Bool {
         words[0].store(0, ordering: .releasing)
         for index in [3, 5, 6] { words[index].store(0, ordering: .relaxed) }
         words[2].wrappingAdd(1, ordering: .releasing)
-        // Where the disk has no room others wait until the next commit.
-        publish()
+        return publish()
     }
 }
