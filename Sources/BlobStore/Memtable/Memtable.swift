@@ -7,10 +7,11 @@ internal import Synchronization
 /// every reader of this process finds them. Changes are made in it: what a batch has put is seen by that batch alone
 /// until it is published. One thread at a time adds; readers need no lock.
 ///
-/// It is a skip list, ordered by table, then key, newest first. Nothing in it changes once it is published, so a reader
-/// that knows how many operations were acknowledged when it began (``MemtableView``) sees just those, and values are
-/// read in place. It is made for one commit, its base, and is of no use to a view of a later one, which has all of it.
-/// While it is written to `data.mdb`, frozen, the changes that follow come into the next one, which lies over it.
+/// Each key has its entries, newest first, stands in a skip list, ordered by table, then key, and is found by its hash.
+/// Nothing in it changes once it is published, so a reader that knows how many operations were acknowledged when it
+/// began (``MemtableView``) sees just those, and values are read in place. It is made for one commit, its base, and is of
+/// no use to a view of a later one, which has all of it. While it is written to `data.mdb`, frozen, the changes that
+/// follow come into the next one, which lies over it.
 @safe final class Memtable: @unchecked Sendable {
     // Sendable: all that changes it is called under `CommitPipeline.writing`. What readers follow, the links and the
     // numbers, is atomic; a link is written once its entry is complete. So nothing is checked for exclusive access.
@@ -59,27 +60,25 @@ internal import Synchronization
 
     /// Adds a put, whose value is `first` and then `second`. Both are copied.
     func put(_ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: UInt8) {
-        let entry = allocate(key, first.byteCount + second.byteCount, in: table)
-        first.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress { memcpy(entry.value, start, bytes.count) }
+        add(key, first.byteCount + second.byteCount, in: table) { entry in
+            Self.copy(first, to: entry.value)
+            Self.copy(second, to: entry.value + first.byteCount)
         }
-        second.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress {
-                memcpy(entry.value + first.byteCount, start, bytes.count)
-            }
-        }
-        link(entry)
     }
 
     /// Adds a put, whose value is `first` and then `second`, which is kept, and not copied. It must be committed or
     /// taken back, and not be published: of such a value a view finds `first` alone.
     func put(_ key: RawSpan, _ first: RawSpan, keeping second: ArraySlice<UInt8>, in table: UInt8) {
-        let entry = allocate(key, first.byteCount, in: table)
-        first.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress { memcpy(entry.value, start, bytes.count) }
+        add(key, first.byteCount, in: table) { entry in
+            Self.copy(first, to: entry.value)
+            references[entry.address] = second
         }
-        references[entry.address] = second
-        link(entry)
+    }
+
+    private static func copy(_ span: RawSpan, to place: UnsafeMutableRawPointer) {
+        span.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { memcpy(place, start, bytes.count) }
+        }
     }
 
     /// What follows the bytes that an entry has; nil: nothing.
@@ -92,7 +91,7 @@ internal import Synchronization
 
     /// Adds a delete.
     func delete(_ key: RawSpan, in table: UInt8) {
-        link(allocate(key, MemtableEntry.deleted, in: table))
+        add(key, MemtableEntry.deleted, in: table) { _ in () }
     }
 
     /// Lets readers see everything added so far.
@@ -129,17 +128,33 @@ internal import Synchronization
         MemtableList(address: address, operationCount: MemtableEntry.takenBack - 1)
     }
 
-    private func allocate(_ key: RawSpan, _ length: Int, in table: UInt8) -> MemtableEntry {
+    /// Adds an entry, whose value `fill` writes, before anybody sees it.
+    @inline(__always)
+    private func add(
+        _ key: RawSpan, _ length: Int, in table: UInt8, _ fill: (MemtableEntry) -> Void
+    ) {
         operationCount += 1
-        let height = randomHeight()
-        let size = MemtableEntry.byteCount(
-            height: height, keyByteCount: key.byteCount, length: length)
-        let entry = MemtableEntry(take(size))
-        head.pointee.filter.insert(key, in: table)
-        entry.fill(
-            number: operationCount, length: length, table: table, height: height, key: key)
+        let size = MemtableEntry.headByteCount + (max(0, length) + 7) / 8 * 8
+        let hash = head.pointee.keys.hash(key, table)
+        let entry: MemtableEntry
+        if let found = head.pointee.keys.find(key, in: table, hash) {
+            entry = MemtableEntry(take(size))
+            entry.fill(number: operationCount, length: length, of: found)
+            fill(entry)
+            found.newest.pointee.store(entry.address, ordering: .releasing)
+        } else {
+            let height = randomHeight()
+            let keySize = MemtableKey.byteCount(height: height, keyByteCount: key.byteCount)
+            let member = MemtableKey(take(keySize + size))
+            member.fill(table: table, height: height, key: key)
+            entry = MemtableEntry(member.start + keySize)
+            entry.fill(number: operationCount, length: length, of: member)
+            fill(entry)
+            member.newest.pointee.store(entry.address, ordering: .releasing)
+            link(member)
+            head.pointee.keys.insert(member, hash)
+        }
         unpublished.append(entry)
-        return entry
     }
 
     private func take(_ size: Int) -> UnsafeMutableRawPointer {
@@ -157,7 +172,7 @@ internal import Synchronization
         return blocks[blocks.count - 1] + usedByteCount
     }
 
-    /// One in four entries stands in each further level.
+    /// One in four keys stands in each further level.
     private func randomHeight() -> Int {
         random ^= random << 13
         random ^= random >> 7
@@ -165,28 +180,29 @@ internal import Synchronization
         return min(MemtableHead.heightMax, 1 + random.trailingZeroBitCount / 2)
     }
 
-    /// Puts an entry into all of its levels, from the lowest on: who finds it in a higher one finds it below, too.
+    /// Puts a key into all of its levels, from the lowest on: who finds it in a higher one finds it below, too.
     /// Many keys come after the last one of their table: the way there is remembered.
-    private func link(_ entry: MemtableEntry) {
-        let index = Int(entry.table) % places.count
+    private func link(_ key: MemtableKey) {
+        let index = Int(key.table) % places.count
         var place = places[index]
-        if let last = MemtableEntry(place.last),
-            last.table != entry.table || last.key.order(to: entry.key) >= 0
+        if let last = MemtableKey(place.last),
+            last.table != key.table || last.key.order(to: key.key) >= 0
         {
             place = InsertionPlace()
         }
-        ownList.findBefore(entry.table, entry.key, entry.number, &place.before)
-        for level in 0..<entry.height {
-            let links = ownList.links(of: place.before[level])
-            entry.links[level].store(links[level].load(ordering: .relaxed), ordering: .relaxed)
-            links[level].store(entry.address, ordering: .releasing)
-            place.before[level] = entry.address
+        let list = ownList
+        list.findBefore(key.table, key.key, &place.before)
+        for level in 0..<key.height {
+            let links = list.links(of: place.before[level])
+            key.links[level].store(links[level].load(ordering: .relaxed), ordering: .relaxed)
+            links[level].store(key.address, ordering: .releasing)
+            place.before[level] = key.address
         }
-        place.last = entry.address
+        place.last = key.address
         places[index] = place
     }
 
-    /// Where an entry was put last, and the last entry of each level up to it; 0: none, which is the head.
+    /// Where a key was put last, and the last key of each level up to it; 0: none, which is the head.
     private struct InsertionPlace {
         var last: UInt = 0
         var before = InlineArray<12, UInt>(repeating: 0)
@@ -203,9 +219,9 @@ struct MemtableHead: ~Copyable {
     let older: UInt
     /// The operations up to this number are acknowledged.
     let published = Atomic<UInt64>(0)
-    /// The first entry of each level; 0: none.
+    /// The first key of each level; 0: none.
     let links: UnsafeMutablePointer<Atomic<UInt>>
-    let filter = KeyFilter()
+    let keys = MemtableKeys()
 
     init(base: UInt64, older: UInt) {
         self.base = base
@@ -215,87 +231,4 @@ struct MemtableHead: ~Copyable {
     }
 
     deinit { links.deallocate() }
-}
-
-/// An entry in the memory of a memtable:
-///
-///     0   number of the operation
-///     8   bytes of the value, or `deleted`
-///     16  bytes of the key, 16 bits; table; height
-///     24  a link for each level, then the key, then the value at a multiple of 8
-struct MemtableEntry {
-    static let deleted = -1
-    /// The number of one that no view has.
-    static let takenBack = UInt64.max
-    private static let linksOffset = 24
-
-    let start: UnsafeMutableRawPointer
-
-    init(_ start: UnsafeMutableRawPointer) { self.start = start }
-
-    @inline(__always)
-    init?(_ address: UInt) {
-        guard let start = UnsafeMutableRawPointer(bitPattern: address) else { return nil }
-        self.start = start
-    }
-
-    var address: UInt { UInt(bitPattern: start) }
-    var number: UInt64 { order.pointee.load(ordering: .relaxed) }
-    /// Bytes of the value, or ``deleted``.
-    var length: Int { start.load(fromByteOffset: 8, as: Int.self) }
-    var keyByteCount: Int { Int(start.load(fromByteOffset: 16, as: UInt16.self)) }
-    var table: UInt8 { start.load(fromByteOffset: 18, as: UInt8.self) }
-    var height: Int { Int(start.load(fromByteOffset: 19, as: UInt8.self)) }
-
-    private var order: UnsafeMutablePointer<Atomic<UInt64>> {
-        start.assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
-
-    /// Has it seen by nobody. Of a key's entries the newest are taken back, so their order stays right.
-    func takeBack() { order.pointee.store(Self.takenBack, ordering: .relaxed) }
-
-    var links: UnsafeMutablePointer<Atomic<UInt>> {
-        (start + Self.linksOffset).assumingMemoryBound(to: Atomic<UInt>.self)
-    }
-
-    private var keyStart: UnsafeMutableRawPointer { start + Self.linksOffset + height * 8 }
-
-    /// Good as long as the memtable is.
-    var key: RawSpan {
-        @_lifetime(immortal)
-        get {
-            let span = RawSpan(_unsafeStart: keyStart, byteCount: keyByteCount)
-            return _overrideLifetime(span, copying: ())
-        }
-    }
-
-    /// The value of a put. Good as long as the memtable is.
-    var bytes: RawSpan {
-        @_lifetime(immortal)
-        get {
-            let span = RawSpan(_unsafeStart: value, byteCount: max(0, length))
-            return _overrideLifetime(span, copying: ())
-        }
-    }
-
-    var value: UnsafeMutableRawPointer {
-        start + (Self.linksOffset + height * 8 + keyByteCount + 7) / 8 * 8
-    }
-
-    static func byteCount(height: Int, keyByteCount: Int, length: Int) -> Int {
-        let value = (linksOffset + height * 8 + keyByteCount + 7) / 8 * 8
-        return (value + max(0, length) + 7) / 8 * 8
-    }
-
-    func fill(number: UInt64, length: Int, table: UInt8, height: Int, key: RawSpan) {
-        order.initialize(to: Atomic(number))
-        start.storeBytes(of: length, toByteOffset: 8, as: Int.self)
-        start.storeBytes(of: UInt16(key.byteCount), toByteOffset: 16, as: UInt16.self)
-        start.storeBytes(of: table, toByteOffset: 18, as: UInt8.self)
-        start.storeBytes(of: UInt8(height), toByteOffset: 19, as: UInt8.self)
-        for level in 0..<height { (links + level).initialize(to: Atomic(0)) }
-        key.withUnsafeBytes { bytes in
-            if let first = bytes.baseAddress { memcpy(keyStart, first, bytes.count) }
-        }
-    }
 }

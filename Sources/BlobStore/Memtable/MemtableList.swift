@@ -33,9 +33,9 @@ struct MemtableList {
     }
 
     func find(_ key: RawSpan, in table: UInt8) -> Finding {
-        guard head.pointee.filter.mayContain(key, in: table),
-            let entry = MemtableEntry(first(table, key, operationCount)), entry.table == table,
-            entry.key.equals(key)
+        let hash = head.pointee.keys.hash(key, table)
+        guard let found = head.pointee.keys.find(key, in: table, hash),
+            let entry = found.entry(upTo: operationCount)
         else { return .nothing }
         guard entry.length >= 0 else { return .deleted }
         return .value(UnsafeRawBufferPointer(start: entry.value, count: entry.length))
@@ -43,19 +43,14 @@ struct MemtableList {
 
     /// The newest visible entry of the first key of a table that is `key` or comes after it; nil: none.
     func entry(atOrAfter key: RawSpan, in table: UInt8) -> MemtableEntry? {
-        newest(first(table, key, .max), in: table)
+        var before = InlineArray<12, UInt>(repeating: 0)
+        return first(from: findBefore(table, key, &before), in: table)
     }
 
     /// The newest visible entry of the first key after that of an entry; nil: none.
     func entry(after entry: MemtableEntry) -> MemtableEntry? {
-        // Entries of the same key stand next to each other.
-        var address = entry.links[0].load(ordering: .acquiring)
-        while let next = MemtableEntry(address), next.table == entry.table,
-            next.key.equals(entry.key)
-        {
-            address = next.links[0].load(ordering: .acquiring)
-        }
-        return newest(address, in: entry.table)
+        let key = entry.member
+        return first(from: key.links[0].load(ordering: .acquiring), in: key.table)
     }
 
     /// The newest visible entry of the last key of a table before `key`, or before its end; nil: none.
@@ -64,16 +59,13 @@ struct MemtableList {
         while true {
             var before = InlineArray<12, UInt>(repeating: 0)
             if let bound {
-                findBefore(table, bound, .max, &before)
+                findBefore(table, bound, &before)
             } else {
-                findBefore(table + 1, RawSpan(), .max, &before)
+                findBefore(table + 1, RawSpan(), &before)
             }
-            guard let last = MemtableEntry(before[0]), last.table == table else { return nil }
-            let key = last.key
-            if let found = newest(first(table, key, .max), in: table), found.key.equals(key) {
-                return found
-            }
-            bound = key
+            guard let last = MemtableKey(before[0]), last.table == table else { return nil }
+            if let entry = last.entry(upTo: operationCount) { return entry }
+            bound = last.key
         }
     }
 
@@ -84,19 +76,14 @@ struct MemtableList {
         return self.entry(after: found)
     }
 
-    /// From an entry on, the first that is visible.
-    private func newest(_ address: UInt, in table: UInt8) -> MemtableEntry? {
+    /// From a key on, the first entry that is visible.
+    private func first(from address: UInt, in table: UInt8) -> MemtableEntry? {
         var address = address
-        while let entry = MemtableEntry(address), entry.table == table {
-            if entry.number <= operationCount { return entry }
-            address = entry.links[0].load(ordering: .acquiring)
+        while let key = MemtableKey(address), key.table == table {
+            if let entry = key.entry(upTo: operationCount) { return entry }
+            address = key.links[0].load(ordering: .acquiring)
         }
         return nil
-    }
-
-    private func first(_ table: UInt8, _ key: RawSpan, _ number: UInt64) -> UInt {
-        var before = InlineArray<12, UInt>(repeating: 0)
-        return findBefore(table, key, number, &before)
     }
 
     /// Calls `body` with the newest entry of each key, in order.
@@ -104,36 +91,30 @@ struct MemtableList {
         _ body: (MemtableEntry) throws(Failure) -> Void
     ) throws(Failure) {
         var address = links(of: 0)[0].load(ordering: .acquiring)
-        var last: MemtableEntry?
-        while let entry = MemtableEntry(address) {
-            if entry.number <= operationCount {
-                let isOlder = last.map { $0.table == entry.table && $0.key.equals(entry.key) }
-                if isOlder != true { try body(entry) }
-                last = entry
-            }
-            address = entry.links[0].load(ordering: .acquiring)
+        while let key = MemtableKey(address) {
+            if let entry = key.entry(upTo: operationCount) { try body(entry) }
+            address = key.links[0].load(ordering: .acquiring)
         }
     }
 
-    /// The links of an entry; of the head for 0.
+    /// The links of a key; of the head for 0.
     func links(of address: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
-        MemtableEntry(address)?.links ?? head.pointee.links
+        MemtableKey(address)?.links ?? head.pointee.links
     }
 
-    /// Finds for each level the last entry before a key and operation; 0: the head. Returns the first entry that is
-    /// not before it; 0: none. It is the one that was compared: whoever looks again may find what the writer has put
-    /// between the two meanwhile.
+    /// Finds for each level the last key before `key`; 0: the head. Returns the first one that is not before it; 0:
+    /// none.
     ///
-    /// - Parameter before: entries that are known to be before it, where the search begins; 0: the head.
+    /// - Parameter before: keys that are known to be before it, where the search begins; 0: the head.
     @discardableResult
     func findBefore(
-        _ table: UInt8, _ key: RawSpan, _ number: UInt64, _ before: inout InlineArray<12, UInt>
+        _ table: UInt8, _ key: RawSpan, _ before: inout InlineArray<12, UInt>
     ) -> UInt {
         var level = MemtableHead.heightMax - 1
         var address = before[level]
         while true {
             let next = links(of: address)[level].load(ordering: .acquiring)
-            if let entry = MemtableEntry(next), isBefore(entry, table, key, number) {
+            if let member = MemtableKey(next), isBefore(member, table, key) {
                 address = next
             } else {
                 // Nothing is passed on this level: what is known of the one below is as far, or further.
@@ -146,12 +127,8 @@ struct MemtableList {
         }
     }
 
-    /// Entries of a key stand newest first.
-    private func isBefore(
-        _ entry: MemtableEntry, _ table: UInt8, _ key: RawSpan, _ number: UInt64
-    ) -> Bool {
-        if entry.table != table { return entry.table < table }
-        let order = entry.key.order(to: key)
-        return order == 0 ? entry.number > number : order < 0
+    private func isBefore(_ member: MemtableKey, _ table: UInt8, _ key: RawSpan) -> Bool {
+        if member.table != table { return member.table < table }
+        return member.key.order(to: key) < 0
     }
 }
