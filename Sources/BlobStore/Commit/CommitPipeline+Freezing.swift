@@ -41,7 +41,7 @@ extension CommitPipeline {
         guard let state = try saveShipped(in: &transaction) else { return transaction.rollBack() }
         var growth = uncommitted.growth
         growth.settle(
-            entryCount: transaction.transaction.entryCount,
+            touchedPageCount: transaction.transaction.touchedPageCount,
             entryByteCount: transaction.transaction.entryByteCount, removedLongValueCount: 0)
         guard hasRoom(for: growth), try append(&transaction, changeCount: 0) else {
             return transaction.rollBack()

@@ -180,7 +180,7 @@ final class CommitPipeline: Sendable {
         // 4. Append it to the log, or commit.
         let expected = growth.total
         growth.settle(
-            entryCount: transaction.transaction.entryCount,
+            touchedPageCount: transaction.transaction.touchedPageCount,
             entryByteCount: transaction.transaction.entryByteCount,
             removedLongValueCount: transaction.transaction.removedLongValueCount)
         // What it did may be more than it seemed: only what can be committed is acknowledged.

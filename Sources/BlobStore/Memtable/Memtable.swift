@@ -39,6 +39,8 @@ internal import Synchronization
     @exclusivity(unchecked) private var places = InlineArray<8, InsertionPlace>(
         repeating: InsertionPlace())
     @exclusivity(unchecked) private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
+    /// Of the tree that it lies over.
+    @exclusivity(unchecked) var touchedPages = TouchedPages()
 
     /// - Parameters:
     ///   - base: the commit that the first batch is on top of.
@@ -46,7 +48,9 @@ internal import Synchronization
     init(base: UInt64, over older: Memtable? = nil, memory: MemtableBlocks = MemtableBlocks()) {
         self.memory = memory
         let head = UnsafeMutablePointer<MemtableHead>.allocate(capacity: 1)
-        head.initialize(to: MemtableHead(base: base, older: older?.address ?? 0))
+        head.initialize(
+            to: MemtableHead(
+                base: base, older: older?.address ?? 0, seed: older?.head.pointee.keys.seed))
         address = UInt(bitPattern: head)
     }
 
@@ -58,8 +62,12 @@ internal import Synchronization
         head.deallocate()
     }
 
-    /// Adds a put, whose value is `first` and then `second`. Both are copied.
-    func put(_ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: UInt8) {
+    /// Adds a put, whose value is `first` and then `second`. Both are copied. Returns whether it is the first operation
+    /// on the key.
+    @discardableResult
+    func put(
+        _ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: UInt8
+    ) -> Bool {
         add(key, first.byteCount + second.byteCount, in: table) { entry in
             Self.copy(first, to: entry.value)
             Self.copy(second, to: entry.value + first.byteCount)
@@ -89,8 +97,9 @@ internal import Synchronization
     /// All that it has is committed.
     func dropReferences() { references = [:] }
 
-    /// Adds a delete.
-    func delete(_ key: RawSpan, in table: UInt8) {
+    /// Adds a delete. Returns whether it is the first operation on the key.
+    @discardableResult
+    func delete(_ key: RawSpan, in table: UInt8) -> Bool {
         add(key, MemtableEntry.deleted, in: table) { _ in () }
     }
 
@@ -109,6 +118,7 @@ internal import Synchronization
             if !references.isEmpty { references[last.address] = nil }
             unpublished.removeLast()
         }
+        touchedPages.forget()
     }
 
     /// The commit that it is on top of.
@@ -128,16 +138,20 @@ internal import Synchronization
         MemtableList(address: address, operationCount: MemtableEntry.takenBack - 1)
     }
 
-    /// Adds an entry, whose value `fill` writes, before anybody sees it.
+    /// Adds an entry, whose value `fill` writes, before anybody sees it. Returns whether it is the first one of its key
+    /// that is not taken back.
     @inline(__always)
+    @discardableResult
     private func add(
         _ key: RawSpan, _ length: Int, in table: UInt8, _ fill: (MemtableEntry) -> Void
-    ) {
+    ) -> Bool {
         operationCount += 1
+        var isFirst = true
         let size = MemtableEntry.headByteCount + (max(0, length) + 7) / 8 * 8
         let hash = head.pointee.keys.hash(key, table)
         let entry: MemtableEntry
         if let found = head.pointee.keys.find(key, in: table, hash) {
+            isFirst = found.entry(upTo: MemtableEntry.takenBack - 1) == nil
             entry = MemtableEntry(take(size))
             entry.fill(number: operationCount, length: length, of: found)
             fill(entry)
@@ -155,6 +169,7 @@ internal import Synchronization
             head.pointee.keys.insert(member, hash)
         }
         unpublished.append(entry)
+        return isFirst
     }
 
     private func take(_ size: Int) -> UnsafeMutableRawPointer {
@@ -221,9 +236,10 @@ struct MemtableHead: ~Copyable {
     let published = Atomic<UInt64>(0)
     /// The first key of each level; 0: none.
     let links: UnsafeMutablePointer<Atomic<UInt>>
-    let keys = MemtableKeys()
+    let keys: MemtableKeys
 
-    init(base: UInt64, older: UInt) {
+    init(base: UInt64, older: UInt, seed: UInt64?) {
+        keys = MemtableKeys(seed: seed)
         self.base = base
         self.older = older
         links = .allocate(capacity: Self.heightMax)

@@ -9,12 +9,15 @@ internal import Synchronization
 struct MemtableKeys: ~Copyable {
     /// The address of the slots.
     private let current: Atomic<UInt>
-    /// Drawn for each memtable, so that nobody can choose keys that collide.
-    private let seed = UInt64.random(in: .min ... .max)
+    /// Drawn by lot, so that nobody can choose keys that collide; the same as in the memtable below.
+    let seed: UInt64
 
     private static let slotCountMin: UInt = 512
 
-    init() { current = Atomic(UInt(bitPattern: Slots(Self.slotCountMin, replacing: 0).start)) }
+    init(seed: UInt64?) {
+        current = Atomic(UInt(bitPattern: Slots(Self.slotCountMin, replacing: 0).start))
+        self.seed = seed ?? .random(in: .min ... .max)
+    }
 
     deinit {
         var address = current.load(ordering: .relaxed)

@@ -33,7 +33,13 @@ struct MemtableList {
     }
 
     func find(_ key: RawSpan, in table: UInt8) -> Finding {
-        let hash = head.pointee.keys.hash(key, table)
+        find(key, in: table, hash(key, table))
+    }
+
+    /// The same in the memtable below.
+    func hash(_ key: RawSpan, _ table: UInt8) -> UInt64 { head.pointee.keys.hash(key, table) }
+
+    func find(_ key: RawSpan, in table: UInt8, _ hash: UInt64) -> Finding {
         guard let found = head.pointee.keys.find(key, in: table, hash),
             let entry = found.entry(upTo: operationCount)
         else { return .nothing }
@@ -67,13 +73,6 @@ struct MemtableList {
             if let entry = last.entry(upTo: operationCount) { return entry }
             bound = last.key
         }
-    }
-
-    /// Like ``entry(after:)``, for an entry of whichever memtable.
-    func seek(after entry: MemtableEntry) -> MemtableEntry? {
-        let found = self.entry(atOrAfter: entry.key, in: entry.table)
-        guard let found, found.key.equals(entry.key) else { return found }
-        return self.entry(after: found)
     }
 
     /// From a key on, the first entry that is visible.

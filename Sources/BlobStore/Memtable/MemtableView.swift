@@ -37,35 +37,48 @@ struct MemtableView {
     }
 
     func find(_ key: RawSpan, in table: UInt8) -> MemtableList.Finding {
-        let found = newer.find(key, in: table)
+        let hash = newer.hash(key, table)
+        let found = newer.find(key, in: table, hash)
         guard case .nothing = found, let older else { return found }
-        return older.find(key, in: table)
+        return older.find(key, in: table, hash)
     }
 
-    /// The newest visible entry of the first key of a table that is `key` or comes after it; nil: none.
-    func entry(atOrAfter key: RawSpan, in table: UInt8) -> MemtableEntry? {
-        let entry = newer.entry(atOrAfter: key, in: table)
-        guard let older else { return entry }
-        return first(of: entry, older.entry(atOrAfter: key, in: table))
+    /// The first key of a table that is `key` or comes after it.
+    func position(atOrAfter key: RawSpan, in table: UInt8) -> MemtablePosition {
+        MemtablePosition(
+            newer: newer.entry(atOrAfter: key, in: table),
+            older: older?.entry(atOrAfter: key, in: table), isForward: true)
     }
 
-    /// The newest visible entry of the first key after that of an entry; nil: none.
-    func entry(after entry: MemtableEntry) -> MemtableEntry? {
-        guard let older else { return newer.entry(after: entry) }
-        return first(of: newer.seek(after: entry), older.seek(after: entry))
+    /// The last key of a table before `key`, or before its end.
+    func position(before key: RawSpan?, in table: UInt8) -> MemtablePosition {
+        MemtablePosition(
+            newer: newer.entry(before: key, in: table),
+            older: older?.entry(before: key, in: table), isForward: false)
     }
 
-    /// The newest visible entry of the last key of a table before `key`, or before its end; nil: none.
-    func entry(before key: RawSpan?, in table: UInt8) -> MemtableEntry? {
-        let entry = newer.entry(before: key, in: table)
-        guard let older, let other = older.entry(before: key, in: table) else { return entry }
-        guard let entry else { return other }
-        return entry.key.order(to: other.key) >= 0 ? entry : other
+    /// The first key after that of an entry, at which `position` is.
+    func position(after entry: MemtableEntry, _ position: MemtablePosition) -> MemtablePosition {
+        var next = position
+        if !position.isForward { next = self.position(atOrAfter: entry.key, in: entry.table) }
+        // Both stand at this key, or after it.
+        if let at = next.newer, at.key.equals(entry.key) { next.newer = newer.entry(after: at) }
+        if let at = next.older, at.key.equals(entry.key) { next.older = older?.entry(after: at) }
+        return next
     }
+}
 
-    /// Of the same key that of the newer memtable.
-    private func first(of entry: MemtableEntry?, _ other: MemtableEntry?) -> MemtableEntry? {
-        guard let entry, let other else { return entry ?? other }
-        return entry.key.order(to: other.key) <= 0 ? entry : other
+/// A place in a table of a view: the newest visible entries of a key in each memtable, of which the nearer one counts.
+struct MemtablePosition {
+    fileprivate(set) var newer: MemtableEntry?
+    fileprivate(set) var older: MemtableEntry?
+    fileprivate(set) var isForward = true
+
+    /// Where the position is; nil: there is no such key.
+    var entry: MemtableEntry? {
+        guard let newer, let older else { return newer ?? older }
+        // Of the same key that of the newer memtable.
+        let order = newer.key.order(to: older.key)
+        return (isForward ? order <= 0 : order >= 0) ? newer : older
     }
 }

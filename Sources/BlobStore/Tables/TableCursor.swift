@@ -6,8 +6,9 @@ internal import LMDB
 struct TableCursor: ~Copyable, ~Escapable {
     private var tree: Cursor
     private let memtable: MemtableView?
-    /// Where the memtable's part stands; nil: at no entry.
-    private var entry: MemtableEntry?
+    /// Where the memtable's part stands.
+    private var position = MemtablePosition()
+    private var entry: MemtableEntry? { position.entry }
     private var treeIsThere = false
     /// Which of the two has the entry that the cursor stands at.
     private var place = Place.nowhere
@@ -52,10 +53,10 @@ struct TableCursor: ~Copyable, ~Escapable {
         guard let memtable else { return try tree.move(step) }
         switch step {
         case .first:
-            entry = memtable.entry(atOrAfter: RawSpan(), in: table.number)
+            position = memtable.position(atOrAfter: RawSpan(), in: table.number)
             return try settle(try moveTree(.first), forward: true)
         case .last:
-            entry = memtable.entry(before: nil, in: table.number)
+            position = memtable.position(before: nil, in: table.number)
             return try settle(try moveTree(.last), forward: false)
         case .next: return try advance(memtable)
         case .previous: return place == .nowhere ? try move(.last) : try retreat(memtable)
@@ -66,7 +67,7 @@ struct TableCursor: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     mutating func move(toKeyAtOrAfter key: RawSpan) throws(LMDBError) -> Bool {
         guard let memtable else { return try tree.move(toKeyAtOrAfter: key) }
-        entry = memtable.entry(atOrAfter: key, in: table.number)
+        position = memtable.position(atOrAfter: key, in: table.number)
         return try settle(try seekTree(key), forward: true)
     }
 
@@ -77,12 +78,12 @@ struct TableCursor: ~Copyable, ~Escapable {
             // The other part stands before the key, or at none.
             let key = self.key.array()
             if place == .tree {
-                entry = memtable.entry(atOrAfter: key.span.bytes, in: table.number)
+                position = memtable.position(atOrAfter: key.span.bytes, in: table.number)
             }
             if place == .memtable { treeIsThere = try seekTree(key.span.bytes) }
         }
         var isThere = treeIsThere
-        if place != .tree, let at = entry { entry = memtable.entry(after: at) }
+        if place != .tree, let at = entry { position = memtable.position(after: at, position) }
         if place != .memtable { isThere = try moveTree(.next) }
         return try settle(isThere, forward: true)
     }
@@ -92,14 +93,16 @@ struct TableCursor: ~Copyable, ~Escapable {
         if isForward {
             // The other part stands after the key, or at none.
             let key = self.key.array()
-            if place == .tree { entry = memtable.entry(before: key.span.bytes, in: table.number) }
+            if place == .tree {
+                position = memtable.position(before: key.span.bytes, in: table.number)
+            }
             if place == .memtable {
                 treeIsThere = try moveTree(try seekTree(key.span.bytes) ? .previous : .last)
             }
         }
         var isThere = treeIsThere
         if place != .tree, let at = entry {
-            entry = memtable.entry(before: at.key, in: table.number)
+            position = memtable.position(before: at.key, in: table.number)
         }
         if place != .memtable { isThere = try moveTree(.previous) }
         return try settle(isThere, forward: false)
@@ -117,9 +120,10 @@ struct TableCursor: ~Copyable, ~Escapable {
             if order > 0 { break }
             place = order == 0 ? .both : .memtable
             if at.length >= 0 { return true }
-            entry =
+            position =
                 forward
-                ? memtable.entry(after: at) : memtable.entry(before: at.key, in: table.number)
+                ? memtable.position(after: at, position)
+                : memtable.position(before: at.key, in: table.number)
             if order == 0 { treeIsThere = try moveTree(forward ? .next : .previous) }
         }
         place = treeIsThere ? .tree : .nowhere

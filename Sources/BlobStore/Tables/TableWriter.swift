@@ -10,8 +10,8 @@ struct TableWriter: ~Copyable {
     private let view: MemtableView
     /// What is put and deleted from now on, as far as it is asked for.
     var operations = OperationBuffer()
-    /// Entries that were put or removed, but for chunks, and their bytes.
-    private(set) var entryCount = 0
+    /// Pages that the entries are in that were put or removed, at the most, and bytes of these entries; but for chunks.
+    private(set) var touchedPageCount = 0
     private(set) var entryByteCount = 0
     /// Chunks that were removed.
     private(set) var removedLongValueCount = 0
@@ -64,14 +64,39 @@ struct TableWriter: ~Copyable {
         guard 1...StoreLimits.keyByteCountMax ~= key.byteCount else {
             throw .corrupt("table \(table.name): a key of \(key.byteCount) bytes")
         }
-        memtable.put(key, value, in: table.number)
+        if memtable.put(key, value, in: table.number) { countPage(of: key, in: table) }
         operations.notePut(key, value, in: table.number)
-        count(key.byteCount + value.byteCount)
+        entryByteCount += key.byteCount + value.byteCount
     }
 
-    private mutating func count(_ byteCount: Int) {
-        entryCount += 1
-        entryByteCount += byteCount
+    private mutating func countPage(of key: RawSpan, in table: Table) {
+        switch memtable.touchedPages.find(key, in: table.number) {
+        case .counted: return
+        case .lookUp: if (try? noteGap(of: key, in: table)) == true { touchedPageCount += 1 }
+        case .uncounted: break
+        }
+        touchedPageCount += 1
+    }
+
+    /// Notes which keys stand around one in the tree that the memtable will be put into. Returns whether it is in a gap:
+    /// that may be on two pages, the end of one and the start of the next.
+    private func noteGap(of key: RawSpan, in table: Table) throws(StoreError) -> Bool {
+        let below = frozen.map {
+            MemtableView(MemtableList(address: $0.address), over: nil)
+        }
+        var cursor = TableCursor(try snapshot.transaction.cursor(in: table), over: below)
+        var upper: [UInt8]?
+        var lower: [UInt8]?
+        if try cursor.seek(key) {
+            // One that is there is in no gap.
+            if cursor.key.equals(key) { return false }
+            upper = cursor.key.array()
+            if try cursor.go(.previous) { lower = cursor.key.array() }
+        } else if try cursor.go(.last) {
+            lower = cursor.key.array()
+        }
+        memtable.touchedPages.note(key, after: lower, before: upper, in: table.number)
+        return true
     }
 
     /// Stores `value` unless something is there. Returns false when there is.
@@ -93,9 +118,14 @@ struct TableWriter: ~Copyable {
 
     /// Removes what was found there.
     mutating func removeFound(_ key: RawSpan, in table: Table) {
-        memtable.delete(key, in: table.number)
+        let isFirst = memtable.delete(key, in: table.number)
         operations.noteDelete(key, in: table.number)
-        if table.isWrittenOnce { removedLongValueCount += 1 } else { count(key.byteCount) }
+        if table.isWrittenOnce {
+            removedLongValueCount += 1
+        } else {
+            if isFirst { touchedPageCount += 1 }
+            entryByteCount += key.byteCount
+        }
     }
 
     /// Does an operation again.

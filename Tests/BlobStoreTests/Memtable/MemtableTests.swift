@@ -39,13 +39,16 @@ import Testing
         _ view: MemtableView, _ table: UInt8, isForward: Bool
     ) -> [([UInt8], [UInt8]?)] {
         var found: [([UInt8], [UInt8]?)] = []
-        var entry =
+        var position =
             isForward
-            ? view.entry(atOrAfter: RawSpan(), in: table) : view.entry(before: nil, in: table)
-        while let at = entry {
+            ? view.position(atOrAfter: RawSpan(), in: table)
+            : view.position(before: nil, in: table)
+        while let at = position.entry {
             let value = UnsafeRawBufferPointer(start: at.value, count: max(0, at.length))
             found.append((at.key.array(), at.length < 0 ? nil : Array(value)))
-            entry = isForward ? view.entry(after: at) : view.entry(before: at.key, in: table)
+            position =
+                isForward
+                ? view.position(after: at, position) : view.position(before: at.key, in: table)
         }
         return found
     }

@@ -3,8 +3,8 @@
 struct PendingGrowth {
     /// Of the pages of new chunks.
     private var chunkByteCount = 0
-    /// Entries that are put into the other tables or removed, and their bytes.
-    private var entryCount = 0
+    /// Pages of the other tables that entries are put into or removed from, at the most, and bytes of these entries.
+    private var touchedPageCount = 0
     private var entryByteCount = 0
     /// Long values that are removed, each of which has its entry in a page of its own, perhaps.
     private var removedLongValueCount = 0
@@ -29,17 +29,17 @@ struct PendingGrowth {
     }
 
     /// The batch is done.
-    mutating func settle(entryCount: Int, entryByteCount: Int, removedLongValueCount: Int) {
+    mutating func settle(touchedPageCount: Int, entryByteCount: Int, removedLongValueCount: Int) {
         self.removedLongValueCount += removedLongValueCount
-        self.entryCount += entryCount
+        self.touchedPageCount += touchedPageCount
         self.entryByteCount += entryByteCount
         expectedAddedByteCount = 0
         expectedCopiedByteCount = 0
     }
 
-    /// A page for each entry, as if each were in another one, up to all pages.
+    /// Up to all pages.
     private var touchedByteCount: Int {
-        min(entryCount * pageByteCount + expectedCopiedByteCount, tableByteCount)
+        min(touchedPageCount * pageByteCount + expectedCopiedByteCount, tableByteCount)
     }
 
     /// Bytes by which the tables become longer, at the most: each page that an entry comes into may be split.
