@@ -201,9 +201,12 @@ final class CommitPipeline: Sendable {
     private func growth(with batch: BatchPlan) -> PendingGrowth {
         var growth = uncommitted.growth
         if !uncommitted.isPending, uncommitted.log != nil {
-            let (sum, isTooLong) = ((try? tableByteCount()) ?? .max).addingReportingOverflow(
-                uncommitted.frozen?.growth.lastingByteCount ?? 0)
-            growth.tableByteCount = isTooLong ? .max : sum
+            if let byteCount = try? tableByteCount() {
+                growth.tableByteCount =
+                    byteCount + (uncommitted.frozen?.growth.added(toTablesOf: byteCount) ?? 0)
+            } else {
+                growth.tableByteCount = .max
+            }
         }
         growth.add(batch)
         return growth

@@ -42,7 +42,13 @@ struct PendingGrowth {
         min(touchedPageCount * pageByteCount + expectedCopiedByteCount, tableByteCount)
     }
 
-    /// Bytes by which the tables become longer, at the most: each page that an entry comes into may be split.
+    /// Bytes by which the other tables become longer, at the most, if they have so many: each page that an entry comes
+    /// into may be split.
+    func added(toTablesOf byteCount: Int) -> Int {
+        min(touchedPageCount * pageByteCount, byteCount) + 2 * entryByteCount
+    }
+
+    /// Bytes by which all tables become longer.
     var lastingByteCount: Int {
         chunkByteCount + touchedByteCount + 2 * entryByteCount + expectedAddedByteCount
     }
