@@ -40,7 +40,7 @@ internal import Synchronization
         repeating: InsertionPlace())
     @exclusivity(unchecked) private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
     /// Of the tree that it lies over.
-    @exclusivity(unchecked) var touchedPages = TouchedPages()
+    @exclusivity(unchecked) private var touchedPages = TouchedPages()
 
     /// - Parameters:
     ///   - base: the commit that the first batch is on top of.
@@ -119,6 +119,27 @@ internal import Synchronization
             unpublished.removeLast()
         }
         touchedPages.forget()
+    }
+
+    /// Whether the page that a key comes into in the tree is counted already, among those that a commit may copy.
+    func findTouchedPage(of key: RawSpan, in table: UInt8) -> TouchedPages.Answer {
+        touchedPages.find(key, in: table)
+    }
+
+    /// Notes the gap in the tree that a key is in; nil: there is no key before or after it.
+    func noteTouchedGap(
+        of key: RawSpan, after lower: [UInt8]?, before upper: [UInt8]?, in table: UInt8
+    ) {
+        touchedPages.note(
+            key, after: lower.map { copy($0.span.bytes, table) },
+            before: upper.map { copy($0.span.bytes, table) }, in: table)
+    }
+
+    /// A key that is not among those of the memtable.
+    private func copy(_ key: RawSpan, _ table: UInt8) -> MemtableKey {
+        let copy = MemtableKey(take(MemtableKey.byteCount(height: 0, keyByteCount: key.byteCount)))
+        copy.fill(table: table, height: 0, key: key)
+        return copy
     }
 
     /// The commit that it is on top of.

@@ -71,9 +71,10 @@ struct MemtableEntry {
 ///
 ///     0   its newest entry
 ///     8   bytes of the key, 16 bits; table; height
-///     16  a link for each level, to the next key there; 0: none. Then the key
+///     16  the table and the first seven bytes of the key, as a number: most often it tells the order
+///     24  a link for each level, to the next key there; 0: none. Then the key
 struct MemtableKey {
-    private static let headByteCount = 16
+    private static let headByteCount = 24
 
     let start: UnsafeMutableRawPointer
 
@@ -88,6 +89,7 @@ struct MemtableKey {
     var address: UInt { UInt(bitPattern: start) }
     var table: UInt8 { start.load(fromByteOffset: 10, as: UInt8.self) }
     var height: Int { Int(start.load(fromByteOffset: 11, as: UInt8.self)) }
+    private var prefix: UInt64 { start.load(fromByteOffset: 16, as: UInt64.self) }
     private var byteCount: Int { Int(start.load(fromByteOffset: 8, as: UInt16.self)) }
 
     var newest: UnsafeMutablePointer<Atomic<UInt>> {
@@ -107,6 +109,24 @@ struct MemtableKey {
         }
     }
 
+    /// The table and the first seven bytes of a key; zeros for those that it does not have.
+    static func prefix(_ table: UInt8, _ key: RawSpan) -> UInt64 {
+        if key.byteCount >= 8 { return UInt64(table) << 56 | key.word(0).bigEndian >> 8 }
+        var first: UInt64 = 0
+        for index in 0..<7 {
+            first = first << 8 | (index < key.byteCount ? UInt64(key.byte(index)) : 0)
+        }
+        return UInt64(table) << 56 | first
+    }
+
+    /// Whether it comes before a key with a prefix.
+    @inline(__always)
+    func isBefore(_ key: RawSpan, _ prefix: UInt64) -> Bool {
+        let own = self.prefix
+        if own != prefix { return own < prefix }
+        return self.key.order(to: key) < 0
+    }
+
     static func byteCount(height: Int, keyByteCount: Int) -> Int {
         (headByteCount + height * 8 + keyByteCount + 7) / 8 * 8
     }
@@ -116,6 +136,7 @@ struct MemtableKey {
         start.storeBytes(of: UInt16(key.byteCount), toByteOffset: 8, as: UInt16.self)
         start.storeBytes(of: table, toByteOffset: 10, as: UInt8.self)
         start.storeBytes(of: UInt8(height), toByteOffset: 11, as: UInt8.self)
+        start.storeBytes(of: Self.prefix(table, key), toByteOffset: 16, as: UInt64.self)
         for level in 0..<height { (links + level).initialize(to: Atomic(0)) }
         key.withUnsafeBytes { bytes in
             guard let first = bytes.baseAddress else { return }

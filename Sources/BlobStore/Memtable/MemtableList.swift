@@ -109,11 +109,12 @@ struct MemtableList {
     func findBefore(
         _ table: UInt8, _ key: RawSpan, _ before: inout InlineArray<12, UInt>
     ) -> UInt {
+        let prefix = MemtableKey.prefix(table, key)
         var level = MemtableHead.heightMax - 1
         var address = before[level]
         while true {
             let next = links(of: address)[level].load(ordering: .acquiring)
-            if let member = MemtableKey(next), isBefore(member, table, key) {
+            if let member = MemtableKey(next), member.isBefore(key, prefix) {
                 address = next
             } else {
                 // Nothing is passed on this level: what is known of the one below is as far, or further.
@@ -124,10 +125,5 @@ struct MemtableList {
                 if isKnown { address = before[level] }
             }
         }
-    }
-
-    private func isBefore(_ member: MemtableKey, _ table: UInt8, _ key: RawSpan) -> Bool {
-        if member.table != table { return member.table < table }
-        return member.key.order(to: key) < 0
     }
 }

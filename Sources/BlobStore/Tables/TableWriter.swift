@@ -70,7 +70,7 @@ struct TableWriter: ~Copyable {
     }
 
     private mutating func countPage(of key: RawSpan, in table: Table) {
-        switch memtable.touchedPages.find(key, in: table.number) {
+        switch memtable.findTouchedPage(of: key, in: table.number) {
         case .counted: return
         case .lookUp: if (try? noteGap(of: key, in: table)) == true { touchedPageCount += 1 }
         case .uncounted: break
@@ -95,7 +95,7 @@ struct TableWriter: ~Copyable {
         } else if try cursor.go(.last) {
             lower = cursor.key.array()
         }
-        memtable.touchedPages.note(key, after: lower, before: upper, in: table.number)
+        memtable.noteTouchedGap(of: key, after: lower, before: upper, in: table.number)
         return true
     }
 
