@@ -122,23 +122,21 @@ internal import Synchronization
     }
 
     /// Whether the page that a key comes into in the tree is counted already, among those that a commit may copy.
-    func findTouchedPage(of key: RawSpan, in table: UInt8) -> TouchedPages.Answer {
-        touchedPages.find(key, in: table)
+    ///
+    /// - Parameter kind: of the key, below ``TouchedPages/kindCount``: those of a kind lie together.
+    func findTouchedPage(of key: RawSpan, kind: Int) -> TouchedPages.Answer {
+        touchedPages.find(key, kind: kind)
     }
 
-    /// Notes the gap in the tree that a key is in; nil: there is no key before or after it.
-    func noteTouchedGap(
-        of key: RawSpan, after lower: [UInt8]?, before upper: [UInt8]?, in table: UInt8
-    ) {
-        touchedPages.note(
-            key, after: lower.map { copy($0.span.bytes, table) },
-            before: upper.map { copy($0.span.bytes, table) }, in: table)
+    /// Notes the gap in the tree that a key is in; nil: there is no key of its table before or after it.
+    func noteTouchedGap(after lower: [UInt8]?, before upper: [UInt8]?, kind: Int) {
+        touchedPages.note(after: lower.map(copy), before: upper.map(copy), kind: kind)
     }
 
     /// A key that is not among those of the memtable.
-    private func copy(_ key: RawSpan, _ table: UInt8) -> MemtableKey {
-        let copy = MemtableKey(take(MemtableKey.byteCount(height: 0, keyByteCount: key.byteCount)))
-        copy.fill(table: table, height: 0, key: key)
+    private func copy(_ key: [UInt8]) -> MemtableKey {
+        let copy = MemtableKey(take(MemtableKey.byteCount(height: 0, keyByteCount: key.count)))
+        copy.fill(table: 0, height: 0, key: key.span.bytes)
         return copy
     }
 

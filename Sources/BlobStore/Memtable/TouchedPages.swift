@@ -4,72 +4,62 @@ internal import Bytes
 /// it. Keys that have no other one between them in the tree come into the same pages, or into new ones. So the gaps
 /// are remembered that keys came into last; those that rise, as times and numbers do, all come into one.
 struct TouchedPages {
-    /// Keys of a table that begin with the same byte, most often.
-    private struct Place {
-        var table: UInt8 = 0
+    /// What keys of a kind, which lie together, came into last.
+    private struct Gap {
         var isKnown = false
-        /// Lookups that keys found in the gap have earned.
+        /// The key before it; nil: the keys begin with it.
+        var lower: MemtableKey?
+        /// The key after it; nil: the keys end with it.
+        var upper: MemtableKey?
+        /// Keys that came into it earn lookups of other gaps.
         var credit = creditMax
         var misses = 0
-        /// The key before the gap; nil: the table begins with it.
-        var lower: MemtableKey?
-        /// The key after it; nil: the table ends with it.
-        var upper: MemtableKey?
     }
 
     enum Answer {
         /// The page of the key is counted.
         case counted
-        /// It is not, and its gap is to be noted (``note(_:after:before:in:)``).
+        /// It is not, and its gap is to be noted (``note(after:before:kind:)``).
         case lookUp
-        /// It is not, and a lookup is not worth while: keys of its kind come anywhere.
+        /// It is not, and a lookup is not worth while: keys of this kind come anywhere.
         case uncounted
     }
 
-    private static let placeCount = 16
+    static let kindCount = 16
     private static let creditMax = 32
     private static let lookupCost = 4
     /// Of keys that come anywhere, one of so many is looked up all the same.
     private static let lookupInterval = 64
 
-    private var places = InlineArray<16, Place>(repeating: Place())
+    private var gaps = InlineArray<16, Gap>(repeating: Gap())
 
-    private static func index(_ key: RawSpan, _ table: UInt8) -> Int {
-        (Int(table) &* 5 &+ Int(key.byte(0))) % placeCount
-    }
-
-    mutating func find(_ key: RawSpan, in table: UInt8) -> Answer {
-        let index = Self.index(key, table)
-        if contains(key, table, index) {
-            places[index].credit = min(places[index].credit + 1, Self.creditMax)
+    mutating func find(_ key: RawSpan, kind: Int) -> Answer {
+        if contains(key, kind) {
+            gaps[kind].credit = min(gaps[kind].credit + 1, Self.creditMax)
             return .counted
         }
-        places[index].misses += 1
-        guard places[index].credit < Self.lookupCost else {
-            places[index].credit -= Self.lookupCost
+        gaps[kind].misses += 1
+        guard gaps[kind].credit < Self.lookupCost else {
+            gaps[kind].credit -= Self.lookupCost
             return .lookUp
         }
-        return places[index].misses.isMultiple(of: Self.lookupInterval) ? .lookUp : .uncounted
+        return gaps[kind].misses.isMultiple(of: Self.lookupInterval) ? .lookUp : .uncounted
     }
 
     @inline(__always)
-    private func contains(_ key: RawSpan, _ table: UInt8, _ index: Int) -> Bool {
-        guard places[index].isKnown, places[index].table == table else { return false }
-        if let lower = places[index].lower, lower.key.order(to: key) >= 0 { return false }
-        if let upper = places[index].upper, key.order(to: upper.key) >= 0 { return false }
+    private func contains(_ key: RawSpan, _ kind: Int) -> Bool {
+        guard gaps[kind].isKnown else { return false }
+        if let lower = gaps[kind].lower, lower.key.order(to: key) >= 0 { return false }
+        if let upper = gaps[kind].upper, key.order(to: upper.key) >= 0 { return false }
         return true
     }
 
     /// Notes the gap that a key is in, whose pages are counted now.
-    mutating func note(
-        _ key: RawSpan, after lower: MemtableKey?, before upper: MemtableKey?, in table: UInt8
-    ) {
-        let index = Self.index(key, table)
-        places[index].table = table
-        (places[index].lower, places[index].upper) = (lower, upper)
-        places[index].isKnown = true
+    mutating func note(after lower: MemtableKey?, before upper: MemtableKey?, kind: Int) {
+        gaps[kind].isKnown = true
+        (gaps[kind].lower, gaps[kind].upper) = (lower, upper)
     }
 
     /// What was counted is taken back, perhaps.
-    mutating func forget() { for index in places.indices { places[index].isKnown = false } }
+    mutating func forget() { for kind in gaps.indices { gaps[kind].isKnown = false } }
 }

@@ -70,9 +70,13 @@ struct TableWriter: ~Copyable {
     }
 
     private mutating func countPage(of key: RawSpan, in table: Table) {
-        switch memtable.findTouchedPage(of: key, in: table.number) {
+        // In one of the tables are keys of several kinds, by their first bytes.
+        let kind =
+            table == snapshot.tables.index ? 8 | Int(key.byte(0) & 7) : Int(table.number & 7)
+        switch memtable.findTouchedPage(of: key, kind: kind) {
         case .counted: return
-        case .lookUp: if (try? noteGap(of: key, in: table)) == true { touchedPageCount += 1 }
+        case .lookUp:
+            if (try? noteGap(of: key, in: table, kind: kind)) == true { touchedPageCount += 1 }
         case .uncounted: break
         }
         touchedPageCount += 1
@@ -80,7 +84,9 @@ struct TableWriter: ~Copyable {
 
     /// Notes which keys stand around one in the tree that the memtable will be put into. Returns whether it is in a gap:
     /// that may be on two pages, the end of one and the start of the next.
-    private func noteGap(of key: RawSpan, in table: Table) throws(StoreError) -> Bool {
+    private func noteGap(
+        of key: RawSpan, in table: Table, kind: Int
+    ) throws(StoreError) -> Bool {
         let below = frozen.map {
             MemtableView(MemtableList(address: $0.address), over: nil)
         }
@@ -95,7 +101,7 @@ struct TableWriter: ~Copyable {
         } else if try cursor.go(.last) {
             lower = cursor.key.array()
         }
-        memtable.noteTouchedGap(of: key, after: lower, before: upper, in: table.number)
+        memtable.noteTouchedGap(after: lower, before: upper, kind: kind)
         return true
     }
 
