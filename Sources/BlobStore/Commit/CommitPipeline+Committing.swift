@@ -113,7 +113,9 @@ extension CommitPipeline {
         var tree = try StoreError.converting { () throws(LMDBError) in
             try core.environment.beginWrite()
         }
+        memtable.writtenCount.store(0, ordering: .relaxed)
         try memtable.ownList.forEachNewest { (entry) throws(StoreError) in
+            memtable.writtenCount.wrappingAdd(1, ordering: .relaxed)
             guard leftOut.isEmpty || leftOut[entry.address] == nil else { return }
             current = entry
             let table = tables[Int(entry.table)]

@@ -73,6 +73,7 @@ extension CommitPipeline {
             throw error
         }
         uncommitted.frozen = nil
+        commitLag.store(0, ordering: .relaxed)
         uncommitted.isStuck = false
         uncommitted.log?.first = frozen.state.first
         core.lastCommit.store(frozen.transaction, ordering: .releasing)

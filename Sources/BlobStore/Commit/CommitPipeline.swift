@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -28,6 +29,8 @@ final class CommitPipeline: Sendable {
     let logByteCount = Atomic(0)
     /// Bytes that publishes brought since the store was opened, as stored.
     let publishedByteCount = Atomic(0)
+    /// How far a commit is behind the changes that follow it, of 1,000; 0: not at all, or there is none.
+    let commitLag = Atomic(0)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingProgress())
     /// Whether owners are yet to be told of an edit of a category, and there may be room for it.
@@ -62,7 +65,8 @@ final class CommitPipeline: Sendable {
     func apply(
         _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
-        try whileWriting(committing: false) { () throws(StoreError) in
+        pace(changes.count)
+        return try whileWriting(committing: false) { () throws(StoreError) in
             var outcomes: [Outcome] = []
             var index = 0
             while index < changes.count {
@@ -234,9 +238,35 @@ final class CommitPipeline: Sendable {
         notePending(isMuch: true)
     }
 
+    /// Lets a commit that lags behind catch up, so that changes wait for it a little each, and not one for all of it
+    /// once nothing more may be pending. Where both share a core, the commit has nearly none of it otherwise.
+    private func pace(_ changeCount: Int) {
+        let lag = commitLag.load(ordering: .relaxed)
+        guard lag > 0 else { return }
+        let microseconds = min(changeCount * Self.paceMicroseconds, Self.paceMicrosecondsMax)
+        usleep(UInt32(microseconds * lag / 1_000))
+    }
+
+    /// How long a change waits for a commit that has not begun when there is no room for more.
+    private static let paceMicroseconds = 100
+    private static let paceMicrosecondsMax = 10_000
+
+    /// Notes how far what is being committed is behind what follows it, which is to be done before that is too much.
+    private func noteCommitLag() {
+        guard let frozen = uncommitted.frozen, let log = uncommitted.log else { return }
+        let filled = max(
+            space.pendingShare(uncommitted.growth),
+            log.byteCount * 1_000 / StoreLimits.logAreaByteCount,
+            core.memtables.byteCount * 1_000 / StoreLimits.memtableByteCountMax)
+        // A quarter for the pages and the sync.
+        let written = frozen.memtable.writtenShare * 3 / 4
+        commitLag.store(max(0, min(filled - written, 1_000)), ordering: .relaxed)
+    }
+
     /// Tells who commits what is pending, where somebody does.
     private func notePending(isMuch: Bool = false) {
         guard let onPending = uncommitted.onPending else { return }
+        noteCommitLag()
         var batches = uncommitted.batches
         // Three quarters: what follows until the commit begins goes on in the last one.
         batches.isMuch =

@@ -28,6 +28,8 @@ internal import Synchronization
     /// Memory of entries that are longer than a block.
     @exclusivity(unchecked) private var longEntries: [UnsafeMutableRawPointer] = []
     private let memory: MemtableBlocks
+    /// Keys that are put into `data.mdb`, while that is done.
+    let writtenCount = Atomic(0)
     /// Bytes of all entries.
     @exclusivity(unchecked) private(set) var byteCount = 0
     /// The number of the last operation that was added.
@@ -87,6 +89,12 @@ internal import Synchronization
         span.withUnsafeBytes { bytes in
             if let start = bytes.baseAddress { memcpy(place, start, bytes.count) }
         }
+    }
+
+    /// How much of it is put into `data.mdb`, of 1,000.
+    var writtenShare: Int {
+        let count = head.pointee.keys.count
+        return count == 0 ? 0 : writtenCount.load(ordering: .relaxed) * 1_000 / count
     }
 
     /// What follows the bytes that an entry has; nil: nothing.

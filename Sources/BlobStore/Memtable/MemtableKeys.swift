@@ -27,6 +27,9 @@ struct MemtableKeys: ~Copyable {
         }
     }
 
+    /// The writer's.
+    var count: Int { Int(Slots(current.load(ordering: .relaxed)).count) }
+
     func hash(_ key: RawSpan, _ table: UInt8) -> UInt64 {
         var hash = Self.mixed(seed ^ UInt64(table) << 32 ^ UInt64(key.byteCount))
         var offset = 0

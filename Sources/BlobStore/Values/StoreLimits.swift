@@ -190,7 +190,7 @@ public enum StoreLimits {
     static let pendingGrowthByteCountMax = 32 << 20
     /// Bytes of the pages that its commit may copy besides that. The more publishes share a commit, the fewer pages
     /// each of them copies; LMDB keeps the memory of so many until the store is closed.
-    static let pendingCopiesByteCountMax = 32 << 20
+    static let pendingCopiesByteCountMax = 24 << 20
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let commitIntervalMillisecondsMax = 5_000

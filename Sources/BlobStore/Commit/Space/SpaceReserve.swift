@@ -111,6 +111,13 @@ final class SpaceReserve: Sendable {
             && growth.copiedByteCount <= StoreLimits.pendingCopiesByteCountMax / 4 * quarters
     }
 
+    /// How much of that it is, of 1,000.
+    func pendingShare(_ growth: PendingGrowth) -> Int {
+        max(
+            growth.lastingByteCount * 1_000 / StoreLimits.pendingGrowthByteCountMax,
+            growth.copiedByteCount * 1_000 / StoreLimits.pendingCopiesByteCountMax)
+    }
+
     /// Allocates up to `end`; nil when there is no room.
     private func allocate(to end: Int, from used: Int) -> Int? {
         let end = min(end, byteCountMax)
