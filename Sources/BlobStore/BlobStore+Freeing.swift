@@ -16,6 +16,7 @@ extension BlobStore {
     ) throws(StoreError) -> FreeResult {
         let isThere = try makeSnapshot().hasOrphan()
         guard isThere else { return FreeResult() }
+        pipeline.pace(StoreLimits.freedTogetherCountMax)
         return try pipeline.whileWriting(committing: false) { () throws(StoreError) in
             let found = try findOrphans(byteCountMax, bootMilliseconds)
             // Where many have to wait, each step looks at some of them.

@@ -5,8 +5,8 @@ import Replication
 
 /// The writer's work between batches, in bounded steps.
 struct WriterMaintenance {
-    private static let sweepCountMax = 256
-    private static let freedByteCountMax = 32 << 20
+    private static let sweepCountMax = 128
+    private static let freedByteCountMax = 8 << 20
     /// About how long free pages are returned to the file system before the writer looks for changes.
     private static let reclaimMicrosecondsMax = 5_000
     /// The pause after that, so that it takes a twentieth of the writer's time.
@@ -59,8 +59,12 @@ struct WriterMaintenance {
         nextSweep = now.after(milliseconds: context.limits.now.sweepMilliseconds)
         // Takes milliseconds if bodies had used much memory, and is not repeated before they do so again.
         if context.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
-        // The rest is done right after the changes that wait meanwhile.
-        if try step(asOf: now) { nextSweep = now }
+        // The rest is done after a pause as long as this took: changes have half of the writer's time, however many
+        // notifications expire at once.
+        if try step(asOf: now) {
+            let end = Instant.now
+            nextSweep = end.after(microseconds: end.microseconds(since: now))
+        }
     }
 
     /// Does one kind of work. What fails does not keep the others from being done.

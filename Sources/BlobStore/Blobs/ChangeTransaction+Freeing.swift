@@ -61,8 +61,7 @@ extension TableReader where Self: ~Copyable {
         var result = ReadyOrphans(nextNumber: first)
         var bytes = 0
         let start = Keys.state(first, .toBeFreed)
-        // Each takes at least two deletes of the transaction that frees it.
-        let readyCountMax = StoreLimits.transactionPutCountMax / 2
+        let readyCountMax = StoreLimits.freedTogetherCountMax
         result.isAll = true
         try walkReadable(tables.orphans, from: start.span.bytes) { (cursor) throws(StoreError) in
             guard cursor.isAtOrphan else { return false }

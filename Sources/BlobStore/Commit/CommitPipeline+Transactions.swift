@@ -43,7 +43,8 @@ extension CommitPipeline {
         asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         _ body: (inout ChangeTransaction, Int) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try whileWriting(committing: false) { () throws(StoreError) in
+        pace(count)
+        return try whileWriting(committing: false) { () throws(StoreError) in
             try inShrinkingSteps(of: count) { (count) throws(StoreError) in
                 try inBatch(
                     BatchPlan(growth: try growth(count), core), asOf: now,

@@ -240,7 +240,7 @@ final class CommitPipeline: Sendable {
 
     /// Lets a commit that lags behind catch up, so that changes wait for it a little each, and not one for all of it
     /// once nothing more may be pending. Where both share a core, the commit has nearly none of it otherwise.
-    private func pace(_ changeCount: Int) {
+    func pace(_ changeCount: Int) {
         let lag = commitLag.load(ordering: .relaxed)
         guard lag > 0 else { return }
         let microseconds = min(changeCount * Self.paceMicroseconds, Self.paceMicrosecondsMax)
