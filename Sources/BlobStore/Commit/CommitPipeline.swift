@@ -258,8 +258,8 @@ final class CommitPipeline: Sendable {
             space.pendingShare(uncommitted.growth),
             log.byteCount * 1_000 / StoreLimits.logAreaByteCount,
             core.memtables.byteCount * 1_000 / StoreLimits.memtableByteCountMax)
-        // A quarter for the pages and the sync.
-        let written = frozen.memtable.writtenShare * 3 / 4
+        // Writing its pages and the sync take longer than putting it into them.
+        let written = frozen.memtable.writtenShare * 2 / 5
         commitLag.store(max(0, min(filled - written, 1_000)), ordering: .relaxed)
     }
 

@@ -136,6 +136,9 @@ internal import Synchronization
         touchedPages.find(key, kind: kind)
     }
 
+    /// Notes a page of the tree that a key is on. Returns whether it is counted already.
+    func noteTouched(page: UInt) -> Bool { touchedPages.insert(page: page) }
+
     /// Notes the gap in the tree that a key is in; nil: there is no key of its table before or after it.
     func noteTouchedGap(after lower: [UInt8]?, before upper: [UInt8]?, kind: Int) {
         touchedPages.note(after: lower.map(copy), before: upper.map(copy), kind: kind)

@@ -2,7 +2,8 @@ internal import Bytes
 
 /// Where in the tree's tables a page is counted already: it is copied once for all entries of a commit that come into
 /// it. Keys that have no other one between them in the tree come into the same pages, or into new ones. So the gaps
-/// are remembered that keys came into last; those that rise, as times and numbers do, all come into one.
+/// are remembered that keys came into last; those that rise, as times and numbers do, all come into one. Of keys that
+/// are there, the pages themselves are remembered, most of them.
 struct TouchedPages {
     /// What keys of a kind, which lie together, came into last.
     private struct Gap {
@@ -31,7 +32,11 @@ struct TouchedPages {
     /// Of keys that come anywhere, one of so many is looked up all the same.
     private static let lookupInterval = 64
 
+    private static let pageCount = 512
+
     private var gaps = InlineArray<16, Gap>(repeating: Gap())
+    /// Pages that are counted, each in its place by its number; 0: none.
+    private var pages: [UInt] = []
 
     mutating func find(_ key: RawSpan, kind: Int) -> Answer {
         if contains(key, kind) {
@@ -60,6 +65,17 @@ struct TouchedPages {
         (gaps[kind].lower, gaps[kind].upper) = (lower, upper)
     }
 
+    /// Notes a page that a key is on. Returns whether it is counted already.
+    mutating func insert(page: UInt) -> Bool {
+        if pages.isEmpty { pages = [UInt](repeating: 0, count: Self.pageCount) }
+        let index = Int(page % UInt(Self.pageCount))
+        defer { pages[index] = page }
+        return pages[index] == page
+    }
+
     /// What was counted is taken back, perhaps.
-    mutating func forget() { for kind in gaps.indices { gaps[kind].isKnown = false } }
+    mutating func forget() {
+        for kind in gaps.indices { gaps[kind].isKnown = false }
+        pages = []
+    }
 }

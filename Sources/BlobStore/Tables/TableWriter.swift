@@ -64,12 +64,12 @@ struct TableWriter: ~Copyable {
         guard 1...StoreLimits.keyByteCountMax ~= key.byteCount else {
             throw .corrupt("table \(table.name): a key of \(key.byteCount) bytes")
         }
-        if memtable.put(key, value, in: table.number) { countPage(of: key, in: table) }
+        if memtable.put(key, value, in: table.number) { countPage(ofNew: key, in: table) }
         operations.notePut(key, value, in: table.number)
         entryByteCount += key.byteCount + value.byteCount
     }
 
-    private mutating func countPage(of key: RawSpan, in table: Table) {
+    private mutating func countPage(ofNew key: RawSpan, in table: Table) {
         // In one of the tables are keys of several kinds, by their first bytes.
         let kind =
             table == snapshot.tables.index ? 8 | Int(key.byte(0) & 7) : Int(table.number & 7)
@@ -78,6 +78,16 @@ struct TableWriter: ~Copyable {
         case .lookUp:
             if (try? noteGap(of: key, in: table, kind: kind)) == true { touchedPageCount += 1 }
         case .uncounted: break
+        }
+        touchedPageCount += 1
+    }
+
+    /// Counts the page of a key that is there, unless the frozen memtable alone has it, where it is on any.
+    private mutating func countPage(ofFound key: RawSpan, in table: Table) {
+        if let address = try? snapshot.transaction.view.address(ofValueFor: key, in: table),
+            memtable.noteTouched(page: address / UInt(snapshot.store.environment.pageByteCount))
+        {
+            return
         }
         touchedPageCount += 1
     }
@@ -129,7 +139,7 @@ struct TableWriter: ~Copyable {
         if table.isWrittenOnce {
             removedLongValueCount += 1
         } else {
-            if isFirst { touchedPageCount += 1 }
+            if isFirst { countPage(ofFound: key, in: table) }
             entryByteCount += key.byteCount
         }
     }
