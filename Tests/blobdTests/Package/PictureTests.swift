@@ -12,9 +12,12 @@ import Testing
             "pictures", atLeast: 8, Files.names(in: folder).filter { $0.hasSuffix(".svg") }))
     func contrast(name: String) throws {
         let picture = Files.text("\(Self.folder)/\(name)")
-        let background = try #require(picture.firstMatch(of: #/fill(?:="|: )(#\w{6})/#)?.1)
         // A node of Graphviz is a box with a text in it.
         let node = #/(?s)<g id="node.*?</g>/#
+        let begin = picture[..<(picture.firstRange(of: node)?.lowerBound ?? picture.endIndex)]
+        let first = begin.firstMatch(of: #/<(?:polygon|rect|path) [^>]*>/#)?.0
+        let background = try #require(
+            first?.firstMatch(of: #/fill(?:="|: )(#\w{6})/#)?.1, "it has no background")
         var pairs = picture.matches(of: node).flatMap { node in
             let box = node.0.firstMatch(of: #/<path fill="(#\w{6})"/#)?.1 ?? background
             return node.0.matches(of: #/<text[^>]* fill="(#?\w+)"/#).map { ($0.1, box) }
