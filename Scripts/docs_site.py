@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def linked(page_path, target):
     """The path in the repository of a link that leaves docs/, or None."""
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page_path), target))
-    outside = not path.startswith("docs/") or path.startswith("docs/examples/") or not path.endswith((".md", ".svg"))
+    outside = not path.startswith("docs/") or path.startswith("docs/examples/") or not path.endswith((".md", ".svg", ".png"))
     return path if outside and os.path.isfile(os.path.join(ROOT, path)) else None
 
 

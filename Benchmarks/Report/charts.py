@@ -1,7 +1,7 @@
 """The charts of a report as SVG: horizontal bars in groups, each group on a scale of its own.
 
-Texts are mid-grey on a transparent background, so that one picture serves light and dark pages, and large enough to be
-read on a phone, where a picture of 360 points is scaled down to the width of the screen.
+The background is light, on a dark page too, and the texts are large enough to be read on a phone, where a picture of
+360 points is scaled down to the width of the screen.
 """
 
 import textwrap
@@ -15,8 +15,8 @@ from matplotlib import pyplot
 from summary import *
 from tables import machine_text, publish_time_text
 
-TEXT = "#777777"
-COLOURS = {"blobd": "#2f81f7", "blobd-http": "#79b0f5", "peer": "#8b949e", "baseline": "#b58a00"}
+BACKGROUND, TEXT = "#f4f6f8", "#4a5560"
+COLOURS = {"blobd": "#0b4fa8", "blobd-http": "#4a8fe0", "peer": "#818b95", "baseline": "#a07800"}
 
 # In points.
 WIDTH, ROW, BAR, HEADING, MARGIN, NOTE_LINE = 360, 15, 11, 24, 6, 11
@@ -79,7 +79,7 @@ def draw(path, title, groups, note, source):
             y += ROW
     for number, line in enumerate(lines):
         axes.text(MARGIN, y + NOTE_LINE * (number + 1), line, size=NOTE_SIZE, va="center")
-    figure.savefig(path, transparent=True, metadata={"Date": None, "Title": title, "Description": source})
+    figure.savefig(path, facecolor=BACKGROUND, metadata={"Date": None, "Title": title, "Description": source})
     pyplot.close(figure)
     return True
 
@@ -91,7 +91,8 @@ def draw_bar(axes, start, y, bar, scale):
     if bar.inner is not None:
         axes.barh(y, bar.inner * scale, BAR, start, color=bar.colour)
     if bar.whisker:
-        axes.hlines(y, *(start + value * scale for value in bar.whisker), color=TEXT, linewidth=1)
+        for colour, width in (BACKGROUND, 3), (TEXT, 1):      # Also visible on the bar.
+            axes.hlines(y, *(start + value * scale for value in bar.whisker), color=colour, linewidth=width)
     axes.text(start + bar.end * scale + GAP, y, bar.text, **text)
 
 

@@ -91,7 +91,9 @@ class Service {
         problem = error.message
       }
       if (attempt + 1 === ATTEMPTS_MAX || !(pause <= PAUSE_MAX)) break
-      await sleep(pause * (1 + Math.random() / 4) * 1000)
+      pause *= 1 + Math.random() / 4
+      console.log(`${this.constructor.name}: ${problem}; trying again in ${pause.toFixed(1)} s`)
+      await sleep(pause * 1000)
     }
     throw new Error(problem)
   }

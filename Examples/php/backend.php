@@ -172,7 +172,9 @@ function deliver(string $platform, string $token, array $push): void
         if ($attempt + 1 === ATTEMPTS_MAX || $pause > PAUSE_MAX) {
             break;
         }
-        usleep((int) ($pause * mt_rand(1_000_000, 1_250_000)));
+        $pause *= mt_rand(1_000, 1_250) / 1_000;
+        error_log(sprintf("%s: %s; trying again in %.1f s", $platform, trim("$status $text"), $pause));
+        usleep((int) ($pause * 1_000_000));
     }
     throw new Exception(trim("$status $text"));
 }

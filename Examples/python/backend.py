@@ -107,7 +107,9 @@ class Service:
                     pause = int(response.headers["retry-after"])
             if attempt + 1 == ATTEMPTS_MAX or pause > PAUSE_MAX:
                 break
-            time.sleep(pause * random.uniform(1, 1.25))
+            pause *= random.uniform(1, 1.25)
+            print(f"{type(self).__name__}: {problem}; trying again in {pause:.1f} s", flush=True)
+            time.sleep(pause)
         raise RuntimeError(problem)
 
 
@@ -210,8 +212,9 @@ class WebPush(Service):
             WebPusher(subscription).encode(b"a push")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError, WebPushException):
             raise Refused(400, "the token is not a browser's subscription, in JSON") from None
-        if url.scheme != "https" or not any(f".{url.hostname}".endswith(f".{host}") for host in WEB_PUSH_HOSTS):
-            raise Refused(400, f"{url.hostname} is not one of the push services in WEB_PUSH_HOSTS, over https")
+        is_host = re.fullmatch(r"[\w.-]+(:\d+)?", url.netloc, re.ASCII)
+        if url.scheme != "https" or not is_host or not any(f".{url.hostname}".endswith(f".{host}") for host in WEB_PUSH_HOSTS):
+            raise Refused(400, f"{url.netloc} is not one of the push services in WEB_PUSH_HOSTS, over https")
         return json.dumps(subscription)
 
 

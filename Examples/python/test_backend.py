@@ -355,7 +355,9 @@ class BackendTests(unittest.TestCase):
         session = self.backend.bearer(self.backend.sign_in("rob"))
         for change, words in (
             ({"endpoint": "https://127.0.0.1.example/"}, "127.0.0.1.example is not one of the push services"),
-            ({"endpoint": "http://127.0.0.1/"}, "over https"), ({"endpoint": 1}, "not a browser's subscription"),
+            ({"endpoint": "http://127.0.0.1/"}, "over https"), ({"endpoint": "https:///x"}, "over https"),
+            ({"endpoint": "https://other.example\\.127.0.0.1/"}, "not one of the push services"),
+            ({"endpoint": "https://a:b@127.0.0.1/"}, "not one of the push services"), ({"endpoint": 1}, "not a browser's subscription"),
             ({"keys": {"auth": "x"}}, "not a browser's subscription"),
             ({"keys": subscription["keys"] | {"p256dh": "BAAA"}}, "not a browser's subscription"),
         ):
@@ -387,6 +389,8 @@ class BackendTests(unittest.TestCase):
         outcome = self.backend.send("hal")
         self.assertEqual((outcome["sent"], outcome["dropped"], len(outcome["failed"])), (0, 0, 2))
         self.assertEqual((self.services.attempts["away-1"], self.services.attempts["away-2"]), (5, 5))
+        if not SWIFT:
+            self.assertIn("; trying again in ", self.backend.log())
 
     def test_a_service_that_asks_for_a_long_pause_is_not_tried_again(self):
         for platform in ("apns", "fcm"):

@@ -3,7 +3,7 @@
 //     import { follow, subscribe, trouble, unsubscribe } from "/subscribe.js"
 //     button.hidden = Boolean(trouble())
 //     button.onclick = () => subscribe(session)   // the session of Examples/python/backend.py, or its promise
-//     follow(session)                             // while the page is open
+//     follow(session, signal)                     // likewise; resolves when the signal is aborted or the session ends
 
 const site = ""
 
@@ -27,10 +27,17 @@ export async function subscribe(session) {
     const { webpush } = await (await fetch(`${site}/devices`)).json()
         .catch(() => { throw new Error("The answer to GET /devices is not JSON: is it forwarded to the backend?") })
     if (!webpush) throw new Error("The backend has no key for browsers: start it with VAPID_KEY.")
+    // Before anything is changed here: the former user is still signed in.
+    const { ok, status } = await renew(await session)
+    if (!ok) throw new Error(status === 401 ? "Nobody is signed in with this session." : `The backend answers ${status}.`)
     await ask({ call: "leave", session: await session })
     const subscription = await subscribeWith(webpush, pushManager)
     await ask({ call: "subscribe", session: await session, subscription: subscription.toJSON() })
 }
+
+/** Asks the backend for a token for blobd. */
+const renew = (session, signal) =>
+    fetch(`${site}/devices`, { method: "PUT", headers: { Authorization: `Bearer ${session}` }, body: "{}", signal })
 
 async function subscribeWith(applicationServerKey, manager) {
     const subscribed = () => manager.subscribe({ userVisibleOnly: true, applicationServerKey })
@@ -57,13 +64,14 @@ export async function ask(message) {
     if (error) throw new Error(error)
 }
 
-/** Until `signal` is aborted or the session ends, closes what is answered elsewhere, expires or is deleted: browsers allow no push for that. */
+/** Closes what is answered elsewhere, expires or is deleted, since browsers allow no push for that. Takes a session or its
+ * promise, and resolves when `signal` is aborted or the session ends. */
 export async function follow(session, signal) {
-    const headers = { Authorization: `Bearer ${session}` }
+    session = await session
     for (let token, since = "latest"; !signal?.aborted;) try {
         if (since === "latest") await ask({ call: "look" })
         if (!token) {
-            const answer = await fetch(`${site}/devices`, { method: "PUT", headers, body: "{}", signal })
+            const answer = await renew(session, signal)
             if (answer.status === 401) return
             token = (await answer.json()).token
         }

@@ -131,15 +131,25 @@ addEventListener("notificationclick", event => {
     if (!id) return                 // It is the site's own.
     event.notification.close()
     event.waitUntil(respond(id, event.action || "default"))
-    if (!event.action) event.waitUntil(open(page ?? registration.scope))
+    if (!event.action) event.waitUntil(open(page))
 })
 addEventListener("notificationclose", event => event.waitUntil(respond(event.notification.data?.id, "dismiss")))
 addEventListener("sync", event => event.waitUntil(send().then(isEmpty => { if (!isEmpty) throw new Error("There is no way yet.") })))
 
 /** Shows the page in a window that has it, or in a new one. */
 async function open(page) {
-    const known = (await clients.matchAll({ type: "window", includeUncontrolled: true })).find(window => window.url === new URL(page, location).href)
-    return known ? known.focus() : clients.openWindow(page)
+    const url = webPage(page)
+    const known = (await clients.matchAll({ type: "window", includeUncontrolled: true })).find(window => window.url === url)
+    return known ? known.focus() : clients.openWindow(url)
+}
+
+/** The site's own page where a push names none, or what is no page of the web. Another site's is opened: the backend says so. */
+function webPage(page) {
+    try {
+        const url = new URL(page ?? "", registration.scope)
+        if (["http:", "https:"].includes(url.protocol)) return url.href
+    } catch { /* It is no URL. */ }
+    return registration.scope
 }
 
 async function respond(id, action) {

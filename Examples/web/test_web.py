@@ -266,6 +266,22 @@ class WebPushTests(unittest.TestCase, Desktop):
         self.assertEqual([self.record(id)["action_state"] for id in (first, second)], ["activated", "dismissed"])
         self.shows()
 
+    def test_a_click_opens_pages_of_the_web_only(self):
+        self.page.goto("about:blank")
+        opened = self.worker.evaluate("""async pages => {
+            clients.openWindow = async page => page
+            return Promise.all(pages.map(page => open(page)))
+        }""", [None, "javascript:alert(1)", "data:text/html,x", "https://[", "inbox", "https://other.example/x"])
+        self.assertEqual(opened, [f"{self.site}/"] * 4 + [f"{self.site}/inbox", "https://other.example/x"])
+
+    def test_a_session_that_is_none_signs_nobody_out_and_follows_nothing(self):
+        refused = "import('/subscribe.js').then(it => it.subscribe('nonsense')).catch(error => error.message)"
+        self.assertEqual(self.page.evaluate(refused), "Nobody is signed in with this session.")
+        self.assertEqual(self.send()[1]["sent"], 1)
+        follow = "session => import('/subscribe.js').then(it => it.follow(eval(session))).catch(error => error.message)"
+        self.assertIsNone(self.page.evaluate(follow, "Promise.resolve('nonsense')"))
+        self.assertEqual(self.page.evaluate(follow, "Promise.reject(new Error('The sign-in failed.'))"), "The sign-in failed.")
+
     def test_what_is_answered_elsewhere_is_closed_by_the_open_page_and_by_the_next_push(self):
         (first, _), (second, _), (third, _) = self.send("First"), self.send("Second"), self.send("Third")
         pushes = self.pushes(count=3)

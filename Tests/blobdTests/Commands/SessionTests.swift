@@ -27,8 +27,8 @@ import Testing
     /// Documents whose blocks `console` and `sh` are run, and whether they are about a host with the package.
     /// `RunbookTests` runs REPLICATION.md and those parts of RUNBOOKS.md that need several.
     private static let documents = [
-        ("docs/HTTP.md", false), ("docs/CLIENTS.md", true), ("docs/CONFIGURATION.md", true),
-        ("docs/FIRST-PUSH.md", true), ("docs/MONITORING.md", true),
+        ("docs/PUSH.md", false), ("docs/HTTP.md", false), ("docs/CLIENTS.md", true),
+        ("docs/CONFIGURATION.md", true), ("docs/FIRST-PUSH.md", true), ("docs/MONITORING.md", true),
         ("docs/OPERATING.md", true), ("docs/RUNBOOKS.md", true),
         ("docs/TROUBLESHOOTING.md", true), ("README.md", true),
     ]
@@ -146,7 +146,7 @@ import Testing
             ("photo.jpg", "\(Files.package)/Examples/payloads/photo.jpg"),
             ("chime.wav", "\(Files.package)/Examples/payloads/chime.wav"),
         ] { symlink(target, folder.path("work/\(name)")) }
-        // What the alias of HTTP.md adds to each curl.
+        // What the alias of PUSH.md adds to each curl.
         try folder.write(".curlrc", Array("silent\nunix-socket = blobd.sock\n".utf8))
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let faults = try session.run(
