@@ -146,19 +146,23 @@ extension BlobStore {
         return Disk(status)?.availableByteCount
     }
 
-    /// About how many bytes a store takes that is made of a base, without its long blobs, and those. All of the base is
-    /// checked.
+    /// About how many bytes a store takes that is made of a base, without its long blobs, and those, and the numbers of the
+    /// blobs whose bytes its leader had lost. All of the base is checked.
     package static func seedSize(
         ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
-    ) throws -> (byteCount: Int, longBlobs: [BlobReference]) {
+    ) throws -> (byteCount: Int, longBlobs: [BlobReference], lost: Set<UInt64>) {
         var pages = PageSum()
         var longBlobs: [BlobReference] = []
+        var lost: Set<UInt64> = []
         try forEachEntry(of: BackupTable.allCases, inBase: read) { table, key, value in
             pages.add(key.byteCount, value.byteCount)
             let blob = try table.check(key, value)
             if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
+            if case .states = table, let key = Keys.state(key), key.queue == .damaged {
+                lost.insert(key.number)
+            }
         }
-        return (pages.byteCount, longBlobs)
+        return (pages.byteCount, longBlobs, lost)
     }
 
     /// About how many bytes the chunks of a long blob take.

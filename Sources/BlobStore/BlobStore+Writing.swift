@@ -13,8 +13,10 @@ extension BlobStore {
     ///   - freedByteCountMax: as many stored bytes of unreferenced payloads are freed along with the changes when
     ///     it is worth while, without a sync of its own.
     ///   - bootMilliseconds: since the machine's start; nil: asked for.
-    /// - Returns: an outcome for each change, in their order.
-    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed. Stop the process.
+    /// - Returns: an outcome for each change, in their order. In a store that does not lead its shard, what would change
+    ///   something is refused as ``StoreError/notLeading``.
+    /// - Throws: ``StoreError/outcomeUnknown(_:)``: a sync failed. Stop the process. ``StoreError/notLeading``, with nothing
+    ///   changed, where such a store has yet to tell owners of a category's edit.
     public func apply(
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil

@@ -114,6 +114,132 @@ import Testing
         #expect(try BaseManifest.numbers(on: leader.bucket).count >= 2)
     }
 
+    // It was asked for every second, and nobody was told.
+    @Test("A pack or base of which each answer is lost is tried ever less often, and that is said")
+    func lostAnswers() throws {
+        for (name, words) in [
+            (ShardNames.packPrefix, "cannot pack the log: create pack/"),
+            ("manifest.json", "cannot finish a base: create base/"),
+        ] {
+            let leader = try Self().leader()
+            try leader.store.put("short", [1])
+            try leader.ship()
+            leader.clock.advance(milliseconds: 3_600_000)
+            var tries = 0
+            leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
+                guard operation == .create, asked.contains(name) else { return }
+                tries += 1
+                throw .bucket("create \(asked): no answer")
+            }
+            for _ in 0..<720 {
+                leader.clock.advance(milliseconds: 5_000)
+                _ = try? leader.maintain()
+            }
+            #expect((5...60).contains(tries), "\(tries)")
+            let problem = try #require(leader.maintenance?.problem)
+            #expect(problem.hasPrefix(words), "\(problem)")
+            leader.upkeep.onRequest = { _, _ in }
+            for _ in 0..<70 {
+                leader.clock.advance(milliseconds: 5_000)
+                try leader.maintain()
+            }
+            #expect(leader.maintenance?.problem == nil)
+        }
+    }
+
+    // The base was one whose parts were missing, and what was made of the log before it could not be restored.
+    @Test("A base whose manifest cannot be deleted keeps its parts, and that is said")
+    func manifest() throws {
+        let leader = try leader()
+        let base = try #require(BaseManifest.numbers(on: leader.bucket).first)
+        let name = ShardNames.manifest(base)
+        leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
+            if operation == .delete, asked == name { throw .bucket("delete \(asked): 500") }
+        }
+        try work(leader)
+        #expect(try BaseManifest.numbers(on: leader.bucket).first == base)
+        #expect(objects.count(ShardNames.base(base)) > 1)
+        let folder = TemporaryFolder()
+        try Seeder.seed(
+            folder.path, options: Member.options,
+            from: BaseManifest.read(base, on: leader.bucket), asOf: clock.now, on: leader.bucket)
+        let problem = try #require(leader.maintenance?.problem)
+        #expect(
+            problem
+                == "cannot delete what is no longer needed completely: delete \(name): 500")
+        leader.upkeep.onRequest = { _, _ in }
+        clock.advance(milliseconds: ReplicationLimits.collectMilliseconds)
+        try leader.maintain()
+        #expect(objects.count(ShardNames.base(base)) == 0)
+        #expect(leader.maintenance?.problem == nil)
+    }
+
+    // They stayed until the next start, and nobody was told.
+    @Test("Packed segments that cannot be deleted are tried again, and that is said")
+    func segments() throws {
+        let leader = try leader()
+        for number in 0..<20 {
+            try leader.store.put("n\(number)", [1])
+            try leader.ship()
+        }
+        let last = try #require(leader.store.replicationState).position.number
+        let bad = Set([last - 9, last - 6, last - 5, last - 4].map(ShardNames.log))
+        // One alone, and three in a row.
+        leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
+            if operation == .delete, bad.contains(asked) { throw .bucket("delete \(asked): 500") }
+        }
+        func pass(minutes: Int) {
+            for _ in 0..<minutes * 12 {
+                clock.advance(milliseconds: 5_000)
+                _ = try? leader.maintain()
+            }
+        }
+        pass(minutes: 30)
+        func left() -> [String] {
+            objects.names.filter {
+                $0.hasPrefix(ShardNames.logPrefix) && $0 < ShardNames.log(last - 1)
+            }
+        }
+        #expect(Set(left()).isSuperset(of: bad))
+        #expect(leader.maintenance?.problem?.contains("cannot delete packed segments") == true)
+        // The log is packed all the same.
+        try leader.store.put("later", [1])
+        try leader.ship()
+        pass(minutes: 12)
+        let packed = objects.names.compactMap(ShardNames.packRange).map(\.upperBound).max()
+        #expect(try packed == #require(leader.store.replicationState).position.number)
+        leader.upkeep.onRequest = { _, _ in }
+        pass(minutes: 25)
+        #expect(left() == [])
+        #expect(leader.maintenance?.problem == nil)
+    }
+
+    // A base was made, and nothing could be restored between that segment and it.
+    @Test("A segment that is given again before it is called lost is not lost")
+    func givenAgain() throws {
+        let leader = try leader()
+        for number in 0..<4 {
+            try leader.store.put("n\(number)", [1])
+            try leader.ship()
+        }
+        let last = try #require(leader.store.replicationState).position.number
+        let bases = try BaseManifest.numbers(on: leader.bucket)
+        var (isAway, lookCount) = (true, 0)
+        leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
+            if asked == ShardNames.store { isAway = false }
+            guard isAway, operation == .get, asked == ShardNames.log(last - 1) else { return }
+            lookCount += 1
+            throw .bucket("get \(asked): 500")
+        }
+        for _ in 0..<200 {
+            clock.advance(milliseconds: 5_000)
+            _ = try? leader.maintain()
+        }
+        #expect(!isAway && lookCount == ReplicationLimits.unreadableSegmentLookCount)
+        #expect(try BaseManifest.numbers(on: leader.bucket) == bases)
+        #expect(objects.names.compactMap(ShardNames.packRange).contains { $0.contains(last - 1) })
+    }
+
     // The object of a copy of the folder passed for it.
     @Test("A payload is missing where another one's object has its number")
     func sameNumber() throws {

@@ -91,22 +91,110 @@ import Testing
         try b.run { b.store.lastSequence == a.store.lastSequence }
     }
 
-    @Test("A follower that is never given a payload serves what it has, and is not rebuilt")
-    func payloadNotGiven() throws {
+    enum Bad: CaseIterable { case notGiven, missing, damaged }
+
+    // It stood there for good.
+    @Test(
+        "A follower that is never given a payload continues without it, and says so until it is given",
+        arguments: Bad.allCases)
+    func payload(_ bad: Bad) throws {
         let (a, b) = try hosts()
-        try a.store.put("long", SeededGenerator.bytes(100_000))
+        let bytes = SeededGenerator.bytes(100_000)
+        let blob = try a.store.put("long", bytes).parts[0].blob
+        let other = try a.store.put("other", SeededGenerator.bytes(90_000, seed: 2)).parts[0].blob
         try a.lead()
+        let object = objects[ShardNames.blob(blob)]
+        switch bad {
+        case .notGiven:
+            b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+                if operation == .get, name == ShardNames.blob(blob) {
+                    throw .bucket("get \(name): 500")
+                }
+            }
+        case .missing: objects[ShardNames.blob(blob)] = nil
+        case .damaged: objects[ShardNames.blob(blob)]?[99] ^= 1
+        }
+        fail(b, seconds: 10)
+        #expect(b.store.lastSequence < a.store.lastSequence)
+        fail(b, seconds: 140)
+        #expect(b.restartReason == nil && b.store.lastSequence == a.store.lastSequence)
+        #expect(throws: StoreError.evicted(blob)) { try b.store.get("long") }
+        #expect(try b.store.get("other") == SeededGenerator.bytes(90_000, seed: 2))
+        #expect(b.lines.count { $0.contains("does not give \(blob.digest)") } == 1)
+        #expect(!b.lines.contains { $0.contains("\(other.digest)") })
+        #expect(b.problem?.contains("\(blob.digest)") == true)
+        // It is asked for ever more seldom.
+        let gets = b.bucket.counts[.get] ?? 0
+        fail(b, seconds: 3_600)
+        let polls = 3_600 / 4 + 3_600 / 5
+        #expect((b.bucket.counts[.get] ?? 0) - gets < polls + 60)
+        try change("later", a)
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(b.problem != nil)
+        b.bucket.onRequest = { _, _ in }
+        objects[ShardNames.blob(blob)] = object
+        try b.run(2_000) { b.problem == nil }
+        #expect(try b.store.get("long") == bytes)
+        #expect(try b.store.verify().problems == [])
+    }
+
+    // A fetch that fails while the bucket is away says nothing of the payload.
+    @Test("A follower that was cut off while its segments were packed loses nothing by that")
+    func cutOff() throws {
+        let (a, b) = try hosts()
+        try b.step()
+        let first = try #require(b.store.replicationState).position.number + 1
+        let bytes = SeededGenerator.bytes(100_000)
+        try a.store.put("long", bytes)
+        for number in 0..<4 { try change("n\(number)", a) }
+        try pack(from: first, to: try #require(a.store.replicationState).position.number)
+        try a.writeBase()
+        var isAway = true
+        b.bucket.onRequest = { (_, _) throws(ReplicationError) in
+            if isAway { throw .bucket("away") }
+        }
+        fail(b, seconds: 1_200)
+        // It is back between the look that fails and the one that decides.
+        var requestCount = 0
+        b.bucket.onRequest = { (_, _) throws(ReplicationError) in
+            requestCount += 1
+            if requestCount == 1 { throw .bucket("away") }
+        }
+        isAway = false
+        #expect(throws: ReplicationError.bucket("away")) { try b.step() }
+        #expect(b.restartReason == nil && requestCount > 1)
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(b.restartReason == nil && b.problem == nil)
+        #expect(try b.store.get("long") == bytes)
+    }
+
+    // A name that was free because it was packed passed for one that is given: it stood there for good.
+    @Test("A follower that is never given a pack is rebuilt from the base after it")
+    func packNotGiven() throws {
+        let (a, b) = try hosts()
+        let first = try #require(b.store.replicationState).position.number + 1
+        for number in 0..<4 { try change("n\(number)", a) }
+        try pack(from: first, to: try #require(a.store.replicationState).position.number)
         try a.writeBase()
         b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
-            if operation == .get, name.hasPrefix(ShardNames.blobPrefix) {
-                throw .bucket("get \(name): 500")
-            }
+            if operation == .get, name.hasPrefix(ShardNames.packPrefix) { throw .bucket("500") }
         }
-        fail(b, seconds: 400)
-        #expect(b.restartReason == nil && b.activity == .follows)
-        #expect(throws: ReplicationError.self) { try b.step() }
-        b.bucket.onRequest = { _, _ in }
+        fail(b, seconds: 100)
+        #expect(b.restartReason == nil)
+        fail(b, seconds: 100)
+        #expect(b.restartReason != nil)
+        try b.stepOrRestart()
         try b.run { b.store.lastSequence == a.store.lastSequence }
+    }
+
+    /// Puts segments into a pack, and deletes their names.
+    private func pack(from first: UInt64, to last: UInt64) throws {
+        var bytes: [UInt8] = []
+        for number in first...last {
+            bytes += try #require(objects[ShardNames.log(number)])
+            objects[ShardNames.log(number)] = nil
+        }
+        objects[ShardNames.pack(first...last)] = bytes
     }
 
     // It said nothing to who had promoted it, nor that nobody leads.

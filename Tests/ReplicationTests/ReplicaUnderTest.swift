@@ -37,6 +37,8 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     /// Whether a client waits for a segment that is begun after it asked.
     var awaitsSegment = false
     var isShardChecked = false
+    /// What it cannot do although its steps succeed.
+    var problem: String? { replica.problem }
     /// Why the process must be started again; nil: it need not.
     private(set) var restartReason: String?
 

@@ -371,6 +371,37 @@ struct RoleTests {
         try ReplicaUnderTest.run([b, c]) { b.isLeading || c.isLeading }
     }
 
+    // It took changes again, which its shard never had: its disk was full when it was deposed, and the request to hand over
+    // was withdrawn.
+    @Test("A deposed leader that cannot note that takes no changes, whatever is asked of it")
+    func deposedWhileHandingOver() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let epoch = try #require(a.store.replicationState).epoch
+        let request = HandoverDocument(
+            storeID: a.store.id.description, epoch: epoch, host: "c", nonce: .random())
+        try a.store.put("lost", [1])
+        b.promotion = TestPromotion(isForced: true)
+        try b.lead()
+        a.bucket.shared[ShardNames.handover(epoch)] = request.bytes
+        a.uptime += 2_000
+        a.onWrite = { () throws(StoreError) in throw .full }
+        #expect(throws: StoreError.full) { try a.step() }
+        #expect(a.lines.contains { $0.contains("Handing over") })
+        #expect(a.store.refusesChanges)
+        a.onWrite = {}
+        a.bucket.shared[ShardNames.handover(epoch)] = nil
+        a.uptime += 2_000
+        var tookChanges = false
+        a.bucket.onRequest = { [unowned a] _, _ in
+            if !a.store.refusesChanges || a.isLeading { tookChanges = true }
+        }
+        try a.step()
+        #expect(!tookChanges)
+        #expect(a.restartReason != nil)
+        #expect(a.folder.names.contains { $0.hasPrefix("unreplicated-epoch-") })
+    }
+
     // Both were answered that they lead. The one whose fence came first had been deposed a moment later, and lost what
     // it had acknowledged until it knew.
     @Test("Of two hosts that are promoted at once one leads, whoever is first", arguments: 0..<12)

@@ -100,6 +100,74 @@ struct SeedRoomTests {
         try a.run { a.store.lastSequence == b.store.lastSequence }
     }
 
+    // It was started again and again: there was no room for the empty store in the place of the old one.
+    @Test("A host whose disk has no room even to remove the old store says so once, and waits")
+    func noRoomToRemove() throws {
+        let disk = try SmallDisk(byteCount: 34 << 20)
+        let (a, b) = try hosts(on: disk)
+        // The new store is much smaller.
+        for number in 0..<10 { try b.store.delete("\(number)", asOf: noon) }
+        try b.lead()
+        try b.writeBase()
+        try disk.fill(leaving: 40 << 10)
+        var waitCount = 0
+        a.onWait = {
+            waitCount += 1
+            if waitCount == 9 { disk.empty() }
+        }
+        try a.start()
+        #expect(waitCount == 9)
+        #expect(a.lines.count { $0.contains("too few even to remove the old store") } == 1)
+        try a.run { a.store.lastSequence == b.store.lastSequence }
+        #expect(try a.store.verify().problems == [])
+    }
+
+    // It was started again and again: its base is read each time.
+    @Test("A host whose disk refuses the space that it has says so once, and tries ever less often")
+    func refused() throws {
+        let disk = try SmallDisk(byteCount: 100 << 20)
+        let (a, b) = try hosts(on: disk)
+        try disk.limitFiles(toPresent: true)
+        var waitCount = 0
+        var waits: [Int64] = []
+        var last = a.uptime
+        a.onWait = {
+            waitCount += 1
+            waits.append(a.uptime - last)
+            last = a.uptime
+            if waitCount == 7 { try? disk.limitFiles(toPresent: false) }
+        }
+        try a.start()
+        #expect(waitCount == 7 && waits.first ?? 0 < 10_000 && waits.last ?? 0 >= 300_000)
+        #expect(a.lines.count { $0.contains("writing failed for lack of space") } == 1)
+        try a.run { a.store.lastSequence == b.store.lastSequence }
+    }
+
+    // The host waited for good for what nobody can upload.
+    @Test("A payload that the base says is lost is no reason to keep the old store")
+    func lostPayload() throws {
+        let leader = try Member("one", objects)
+        try leader.begin()
+        let bytes = SeededGenerator.bytes(300_000)
+        let blob = try leader.store.put("lost", bytes).parts[0].blob
+        try leader.store.put("other", SeededGenerator.bytes(200_000, seed: 2))
+        try leader.ship()
+        try Files.damage(bytes[120_000..<120_064], in: leader.folder.path("data.mdb"))
+        var scrubber = try leader.store.makeScrubber()
+        scrubber.begin(asOf: noon)
+        while try scrubber.step(byteCountMax: 1 << 20, asOf: noon) != nil {}
+        try leader.store.quarantineFound(asOf: noon)
+        objects[ShardNames.blob(blob)] = nil
+        try leader.writeBase(all: false)
+        let number = try #require(BaseManifest.numbers(on: leader.bucket).last)
+        let manifest = try BaseManifest.read(number, on: leader.bucket)
+        let (_, blobs) = try Seeder.size(of: manifest, leavesBlobs: false, on: leader.bucket)
+        #expect(blobs.count == 1)
+        #expect(try LongBlobs.absent(blobs, on: leader.bucket).isEmpty)
+        let follower = try Member("two", seededFrom: objects)
+        #expect(try follower.store.get("other") == SeededGenerator.bytes(200_000, seed: 2))
+    }
+
     @Test("What a store takes is estimated as a little more than it does")
     func estimate() throws {
         var generator = SeededGenerator(seed: 3)

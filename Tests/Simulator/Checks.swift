@@ -79,7 +79,7 @@ extension World {
             bytes = try store.ownedPayload(for: "n\(number)", part: part, asOf: host.now)
         } catch {
             switch error {
-            case .evicted(let blob) where swarm.localByteCountMax != nil || !damaged.isEmpty:
+            case .evicted(let blob) where mayBeEvicted:
                 sometimes("read what is evicted")
                 host.want(blob)
                 // What was damaged before it was shipped is nowhere.
@@ -115,8 +115,7 @@ extension World {
             bytes = try store.ownedPayload(digest: digest, asOf: host.now)
         } catch {
             switch error {
-            case .evicted where isLive && (swarm.localByteCountMax != nil || !damaged.isEmpty):
-                return
+            case .evicted where isLive && mayBeEvicted: return
             case .corrupt where damaged.contains(content): return
             default: throw Finding("a digest cannot be read: \(error)", place)
             }

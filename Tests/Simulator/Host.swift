@@ -121,6 +121,10 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     func log(_ level: ReplicaLogLevel, _ text: String) {
         world.trace("\(name) says: \(text)")
+        if text.hasPrefix("The bucket does not give") {
+            world.sometimes("went on without a payload")
+            world.hasUngivenPayloads = true
+        }
         if text.hasPrefix("\(settings.hostName) has led since"), !world.hasCopies {
             world.note { throw Finding("a leader is deposed by an epoch of its own", name) }
         }

@@ -47,6 +47,12 @@ final class World {
     var damaged: Set<Int> = []
     /// Long payloads' objects that the bucket has lost, and when it did so last.
     var lost: [String: Int64] = [:]
+    /// Whether a follower has gone on without a payload that the bucket did not give.
+    var hasUngivenPayloads = false
+    /// Whether a host may have a notification without the bytes of its payloads.
+    var mayBeEvicted: Bool {
+        swarm.localByteCountMax != nil || !damaged.isEmpty || hasUngivenPayloads
+    }
     /// Hosts whose operator has said that the leader is gone.
     var mayDepose: Set<String> = []
     /// The batch of the first base.

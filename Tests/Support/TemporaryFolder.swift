@@ -69,6 +69,16 @@ public final class SmallDisk: Sendable {
         guard code == 0 else { throw TestFailure("posix_fallocate", code) }
     }
 
+    /// Has it make no more files than it has, or as many as it likes.
+    public func limitFiles(toPresent isLimited: Bool) throws {
+        var status = statvfs()
+        statvfs(path, &status)
+        let count = isLimited ? Int(status.f_files - status.f_ffree) : 10_000
+        guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "nr_inodes=\(count)") == 0 else {
+            throw TestFailure("mount", errno)
+        }
+    }
+
     /// Frees what ``fill(leaving:)`` took.
     public func empty() { unlink("\(path)/filler") }
 }

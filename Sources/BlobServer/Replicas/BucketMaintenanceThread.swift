@@ -22,29 +22,16 @@ final class BucketMaintenanceThread: Sendable {
     private func run() {
         guard let bucket = try? context.access.makeBucket() else { return }
         var failures = FailureLog(context.log)
-        var maintenance: BucketMaintenance?
-        var epoch: UInt64 = 0
+        var lead = LedMaintenance()
         var damaged: [ObjectProblem] = []
-        // Why it cannot begin.
-        var beginning: String?
         while !thread.isClosing {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
             do {
-                if leading != epoch {
-                    maintenance = nil
-                    if leading > 0 {
-                        do throws(ReplicationError) {
-                            maintenance = try begin(leading, on: bucket)
-                        } catch {
-                            beginning = "cannot look at the bucket: \(error)"
-                            throw error
-                        }
-                    }
-                    beginning = nil
-                    epoch = leading
+                try lead.follow(leading) { (epoch) throws(ReplicationError) in
+                    try begin(epoch, on: bucket)
                 }
-                if let step = try maintenance?.step(on: bucket) {
+                if let step = try lead.maintenance?.step(on: bucket) {
                     if step.isSomething { pause = 0 }
                     if step == .needsSegment {
                         context.replica.wantsSegment.store(true, ordering: .relaxed)
@@ -78,14 +65,14 @@ final class BucketMaintenanceThread: Sendable {
             } catch ReplicationError.deposed(let newest, _) {
                 // Nothing is collected until the leader of that epoch is known. The shipping thread finds out.
                 context.replica.newestEpoch.store(newest, ordering: .releasing)
-                maintenance = nil
+                lead.maintenance = nil
             } catch {
                 failures.note(
                     .warning, of: "maintenance", "Bucket maintenance failed: \(error)")
                 pause = Self.failurePauseMilliseconds
             }
-            note(maintenance?.damagedBases ?? [], known: &damaged)
-            context.replica.problems.withLock { $0.bucket = maintenance?.problem ?? beginning }
+            note(lead.maintenance?.damagedBases ?? [], known: &damaged)
+            context.replica.problems.withLock { $0.bucket = lead.problem }
             if pause > 0 { thread.wait(milliseconds: pause) }
         }
     }
@@ -111,6 +98,36 @@ final class BucketMaintenanceThread: Sendable {
                 retentionMilliseconds: Int64(options.retentionMilliseconds)),
             on: bucket, clock: { .now }, bootMilliseconds: { .bootMilliseconds },
             writer: context.writer)
+    }
+}
+
+/// The maintenance of the epoch in which this daemon leads.
+struct LedMaintenance {
+    private var epoch: UInt64 = 0
+    /// nil: it leads none, or cannot begin.
+    var maintenance: BucketMaintenance?
+    /// Why it cannot begin.
+    private var beginning: String?
+
+    /// What cannot be done at present; nil: nothing.
+    var problem: String? { maintenance?.problem ?? beginning }
+
+    /// - Parameter leading: the epoch in which this daemon leads; 0: it does not.
+    mutating func follow(
+        _ leading: UInt64,
+        begin: (UInt64) throws(ReplicationError) -> BucketMaintenance
+    ) throws(ReplicationError) {
+        guard leading != epoch || leading == 0 else { return }
+        (epoch, maintenance) = (0, nil)
+        guard leading > 0 else {
+            beginning = nil
+            return
+        }
+        do throws(ReplicationError) { maintenance = try begin(leading) } catch {
+            beginning = "cannot look at the bucket: \(error)"
+            throw error
+        }
+        (epoch, beginning) = (leading, nil)
     }
 }
 

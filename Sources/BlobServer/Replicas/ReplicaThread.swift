@@ -11,6 +11,8 @@ final class ReplicaThread: Sendable {
     private let thread: ServiceThread
     private let onDeposed: @Sendable () -> Void
 
+    private static let stopPauseMilliseconds = 1_000
+
     init(
         _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -64,8 +66,10 @@ final class ReplicaThread: Sendable {
                         "stored here, but another daemon leads: it is not replicated")
                     return onDeposed()
                 }
+            } catch ReplicationError.stopped {
+                // The daemon ends, and other threads take some time for that.
+                context.replica.signal.wait(milliseconds: Self.stopPauseMilliseconds)
             } catch {
-                if error as? ReplicationError == .stopped { continue }
                 let pause = failures.note(error)
                 refusePromotion(because: error)
                 host.complete(upTo: replica.reachedSequence)
@@ -179,9 +183,7 @@ final class DaemonReplica: ReplicaHost {
     var hasWaiters: Bool { status.hasWaiters }
 
     func complete(upTo sequence: UInt64) {
-        // Updates first whether changes are refused: a client that gets its answer may send the next one at once.
-        status.look(at: context.store, asOf: .now)
-        status.complete(upTo: sequence, asOf: .now)
+        status.complete(upTo: sequence, lookingAt: context.store, asOf: .now)
     }
 
     func beginSegment() -> Bool {

@@ -156,11 +156,23 @@ final class ReplicaStatus: Sendable {
         }
     }
 
+    /// Updates whether changes are refused, and ends waits that have taken too long: a step of the thread that ships may
+    /// take long, and others look meanwhile.
     func look(at store: BlobStore, asOf now: Instant) {
-        // A step of the thread that ships may take long, and others look meanwhile.
+        updateBlock(store, asOf: now)
         if now.nanoseconds - completedAt.load(ordering: .relaxed) >= Self.expiryNanoseconds {
             complete(upTo: reachedSequence.load(ordering: .relaxed), asOf: now)
         }
+    }
+
+    /// Updates whether changes are refused, and then ends waits: a client that gets its answer may send the next change
+    /// at once.
+    func complete(upTo sequence: UInt64, lookingAt store: BlobStore, asOf now: Instant) {
+        updateBlock(store, asOf: now)
+        complete(upTo: sequence, asOf: now)
+    }
+
+    private func updateBlock(_ store: BlobStore, asOf now: Instant) {
         guard role == .leader else { return }
         let since = unshippedAge.withLock { age in
             let shipped = store.shippedSequence

@@ -71,27 +71,31 @@ extension Bucket {
 extension Bucket {
     /// Deletes names, and steps over one that cannot be deleted now: a later look finds it again.
     ///
-    /// - Parameter failure: gets the first error that was stepped over, unless it has one.
-    /// - Returns: how many were deleted.
+    /// - Parameters:
+    ///   - groups: the names of one thing each. Where the first cannot be deleted, the others of its group stay.
+    ///   - failure: gets the first error that was stepped over, unless it has one.
+    /// - Returns: those that were deleted.
     /// - Throws: where several in a row cannot be deleted: the bucket is away, or does not allow it.
     func delete(
-        _ names: some Sequence<String>, noting failure: inout (any Error)?
-    ) throws(ReplicationError) -> Int {
-        var (count, failureCount) = (0, 0)
-        for name in names {
-            do throws(ReplicationError) {
-                try delete(name)
-                count += 1
-                failureCount = 0
-            } catch {
-                failureCount += 1
-                guard error != .stopped, failureCount < ReplicationLimits.undeletedCountMax else {
-                    throw error
+        _ groups: some Sequence<[String]>, noting failure: inout (any Error)?
+    ) throws(ReplicationError) -> [String] {
+        var (deleted, failureCount) = ([String](), 0)
+        for group in groups {
+            for name in group {
+                do throws(ReplicationError) {
+                    try delete(name)
+                    deleted.append(name)
+                    failureCount = 0
+                } catch {
+                    failureCount += 1
+                    guard error != .stopped, failureCount < ReplicationLimits.undeletedCountMax
+                    else { throw error }
+                    failure = failure ?? error
+                    if name == group.first { break }
                 }
-                failure = failure ?? error
             }
         }
-        return count
+        return deleted
     }
 }
 

@@ -23,10 +23,15 @@ package struct SegmentApplier {
 
     /// Applies batches of one segment, or of several that follow one another.
     ///
-    /// - Parameter items: in order. Those that are done already are left out.
+    /// - Parameters:
+    ///   - items: in order. Those that are done already are left out.
+    ///   - leavesUngiven: whether long blobs stay in the bucket that it does not give.
+    /// - Returns: those that stay there although they should not.
+    @discardableResult
     package func apply(
-        _ items: [Segment.Item], of epoch: UInt64, at position: LogPosition, on bucket: some Bucket
-    ) throws {
+        _ items: [Segment.Item], of epoch: UInt64, at position: LogPosition,
+        on bucket: some Bucket, leavesUngiven: Bool = false
+    ) throws -> [UngivenBlob] {
         let done = store.lastSequence
         // Those that are staged are not freed before their batches have them.
         var leases = LeaseQueue(of: store)
@@ -37,8 +42,17 @@ package struct SegmentApplier {
         let (left, fetched) = LongBlobs.split(
             news.flatMap(\.longBlobs), leavesBlobs: try isFull)
         for blob in left { longBlobs[blob.number] = .evicted }
+        var ungiven: [UngivenBlob] = []
         try LongBlobs.inGroups(fetched) { group in
-            for (blob, bytes) in zip(group, try bytes(of: group, on: bucket)) {
+            let all =
+                leavesUngiven
+                ? try givenBytes(of: group, on: bucket, &ungiven)
+                : try bytes(of: group, on: bucket)
+            for (blob, bytes) in zip(group, all) {
+                guard let bytes else {
+                    longBlobs[blob.number] = .evicted
+                    continue
+                }
                 held += bytes.count
                 guard held > ReplicationLimits.heldBlobByteCount else {
                     longBlobs[blob.number] = .bytes(bytes)
@@ -53,6 +67,7 @@ package struct SegmentApplier {
             try store.apply(items, longBlobs: blobs, of: epoch, at: position)
         }
         leases.release(upTo: 0)
+        return ungiven
     }
 
     private var isFull: Bool {
@@ -64,7 +79,7 @@ package struct SegmentApplier {
 
     /// The stored bytes of blobs that a segment names. Blobs that were retired before the oldest base are
     /// deleted: who is behind it finds segments that name them.
-    private func bytes(of blobs: [BlobReference], on bucket: some Bucket) throws -> [[UInt8]] {
+    private func bytes(of blobs: [BlobReference], on bucket: some Bucket) throws -> [[UInt8]?] {
         do {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch ReplicationError.damaged(let name, let why) {
@@ -78,4 +93,30 @@ package struct SegmentApplier {
             throw ReplicationError.tooOld(position: state.position.number)
         }
     }
+
+    /// As ``bytes(of:on:)``; nil for those that the bucket does not give.
+    private func givenBytes(
+        of blobs: [BlobReference], on bucket: some Bucket, _ ungiven: inout [UngivenBlob]
+    ) throws -> [[UInt8]?] {
+        do { return try bytes(of: blobs, on: bucket) } catch let error as ReplicationError {
+            guard error.isOfOneObject else { throw error }
+        }
+        return try blobs.map { blob in
+            do throws(ReplicationError) {
+                return try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
+            } catch {
+                guard error.isOfOneObject, blob.isEvictable else { throw error }
+                // A bucket that is away says nothing of its objects.
+                _ = try StoreDocument.read(on: bucket)
+                ungiven.append(UngivenBlob(blob: blob, error: error))
+                return nil
+            }
+        }
+    }
+}
+
+/// A long blob that the bucket does not give, and why.
+package struct UngivenBlob {
+    package var blob: BlobReference
+    package var error: ReplicationError
 }

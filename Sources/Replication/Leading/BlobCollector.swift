@@ -67,7 +67,7 @@ package struct BlobCollector {
         }
         if !garbage.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
-            deletedCount += try bucket.delete(garbage, noting: &failure)
+            deletedCount += try bucket.delete(garbage.map { [$0] }, noting: &failure).count
         }
         if let name = page.names.last, !page.isLast, number < end {
             last = name

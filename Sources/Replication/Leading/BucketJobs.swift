@@ -2,13 +2,14 @@
 /// often, however often the others succeed.
 struct BucketJobs {
     enum Job: CaseIterable {
-        case lookAtBases, finishBase, pack, uploadBase, collect
+        case lookAtBases, finishBase, pack, clean, uploadBase, collect
 
         fileprivate var words: String {
             switch self {
             case .lookAtBases: "look at the bases"
             case .finishBase: "finish a base"
             case .pack: "pack the log"
+            case .clean: "delete packed segments"
             case .uploadBase: "upload a base"
             case .collect: "delete what is no longer needed"
             }
@@ -22,6 +23,8 @@ struct BucketJobs {
     }
 
     private var failures: [Job: Failure] = [:]
+    /// What jobs stepped over, which went on.
+    private var skipped: [Job: any Error] = [:]
 
     func isPaused(_ job: Job, asOf now: Int64) -> Bool {
         failures[job].map { now < $0.end } ?? false
@@ -41,15 +44,22 @@ struct BucketJobs {
         failures[job] = Failure(error: error, count: count, end: now + pause)
     }
 
+    /// Notes what a job stepped over, or that there is nothing of that kind any more. It goes on all the same.
+    mutating func noteSkipped(_ error: (any Error)?, of job: Job) { skipped[job] = error }
+
     /// What cannot be done; nil: nothing.
     func problem(asOf now: Int64) -> String? {
-        let failing = Job.allCases.compactMap { job in failures[job].map { (job.words, $0) } }
-        guard !failing.isEmpty else { return nil }
-        return failing.map { words, failure in
-            let times = failure.count == 1 ? "once" : "\(failure.count) times"
-            let pause = max(0, failure.end - now) / 1_000
-            let next = pause > 0 ? ", and tries again in \(pause) s" : ""
-            return "cannot \(words): \(failure.error) (failed \(times)\(next))"
-        }.joined(separator: "; ")
+        let all = Job.allCases.compactMap { job in
+            failures[job].map { words($0, of: job, asOf: now) }
+                ?? skipped[job].map { "cannot \(job.words) completely: \($0)" }
+        }
+        return all.isEmpty ? nil : all.joined(separator: "; ")
+    }
+
+    private func words(_ failure: Failure, of job: Job, asOf now: Int64) -> String {
+        let times = failure.count == 1 ? "once" : "\(failure.count) times"
+        let pause = max(0, failure.end - now) / 1_000
+        let next = pause > 0 ? ", and tries again in \(pause) s" : ""
+        return "cannot \(job.words): \(failure.error) (failed \(times)\(next))"
     }
 }

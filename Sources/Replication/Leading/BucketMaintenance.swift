@@ -54,6 +54,8 @@ package struct BucketMaintenance {
     private var lookedAt: Timestamp
     /// The first job that failed in this step.
     private var failure: (any Error)?
+    /// What the job that is under way stepped over.
+    private var skipped: (any Error)?
     private var jobs = BucketJobs()
 
     /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
@@ -113,21 +115,22 @@ package struct BucketMaintenance {
         _ = try job(.lookAtBases) { try $0.lookAtBases(on: bucket) }
         if let step = try job(.finishBase, { try $0.finishBase(on: bucket) }) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
-        let packed =
-            try job(.pack) { try $0.pack(upTo: position, on: bucket, deletes: deletes) }
-            ?? .nothing
-        // Under constant changes there is always something to read: nothing else waits for that.
-        var read = Step.nothing
+        let packed = try job(.pack) { try $0.pack(upTo: position, on: bucket) } ?? .nothing
+        // Under constant changes there is always something to read and to delete: nothing else waits for that.
+        var done: [Step] = []
         switch packed {
-        case .read, .unknown: read = packed
+        case .read, .unknown: done = [packed]
         case .nothing: break
         default: return packed
         }
+        if deletes, let step = try job(.clean, { try $0.clean(on: bucket) }) { done.append(step) }
         if let step = try job(.uploadBase, { try $0.beginBase(after: position, on: bucket) }) {
             return step
         }
-        let step = deletes ? try job(.collect) { try $0.collect(on: bucket) } ?? .nothing : .nothing
-        guard step == .nothing, read == .nothing else { return step == .nothing ? read : step }
+        if deletes, let step = try job(.collect, { try $0.collect(on: bucket) }) {
+            done.append(step)
+        }
+        if let step = done.last(where: { $0 != .nothing }) { return step }
         if let failure { throw failure }
         return isBaseDue(asOf: clock()) ? .needsSegment : .nothing
     }
@@ -140,9 +143,20 @@ package struct BucketMaintenance {
     ) throws -> Step? {
         let now = bootMilliseconds()
         guard !jobs.isPaused(job, asOf: now) else { return nil }
+        skipped = nil
         do {
             let step = try body(&self)
-            if step != nil { jobs.noteSuccess(of: job) }
+            if let skipped {
+                jobs.noteSkipped(skipped, of: job)
+                failure = failure ?? skipped
+            }
+            switch step {
+            case nil: break
+            // It may be there, but nothing goes on until that is known.
+            case .unknown(let why)?:
+                jobs.note(ReplicationError.bucket(why), of: job, asOf: now)
+            default: jobs.noteSuccess(of: job)
+            }
             return step
         } catch StoreError.notLeading {
             // The thread that ships knows it, or finds out.
@@ -177,14 +191,24 @@ package struct BucketMaintenance {
     }
 
     private mutating func pack(
-        upTo position: LogPosition, on bucket: some Bucket, deletes: Bool
+        upTo position: LogPosition, on bucket: some Bucket
     ) throws(ReplicationError) -> Step {
         do throws(ReplicationError) {
-            return try packer.step(
-                upTo: position, on: bucket, asOf: clock(), deletes: deletes, noting: &failure)
+            return try packer.step(upTo: position, on: bucket, asOf: clock())
         } catch {
             guard let number = try lostSegment(error, on: bucket) else { throw error }
             return .lostSegment(number)
+        }
+    }
+
+    private mutating func clean(on bucket: some Bucket) throws(ReplicationError) -> Step? {
+        do throws(ReplicationError) {
+            let step = try packer.clean(on: bucket, asOf: clock(), noting: &skipped)
+            if !packer.hasUndeleted { jobs.noteSkipped(nil, of: .clean) }
+            return step == .nothing ? nil : step
+        } catch {
+            if packer.hasUndeleted { jobs.noteSkipped(error, of: .clean) }
+            throw error
         }
     }
 
@@ -209,6 +233,12 @@ package struct BucketMaintenance {
         guard missing.lookCount >= lookCount else { return nil }
         if isUnreadable {
             _ = try StoreDocument.read(on: bucket)
+            // A bucket that was away may be back since the look before that.
+            do throws(ReplicationError) {
+                if try packer.canRead(number, on: bucket) { return nil }
+            } catch {
+                guard case .bucket(_, isLasting: false) = error else { throw error }
+            }
         } else {
             let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
             guard let first = listed.objects.first?.name else { return nil }
@@ -285,9 +315,10 @@ package struct BucketMaintenance {
         case nil: return .nothing
         case .history:
             collectedAt = now
+            jobs.noteSkipped(nil, of: .collect)
             let (oldest, deletedCount) = try history.run(
                 &catalog, saved: store.savedSegment, inProgress: base?.number, on: bucket,
-                asOf: now, noting: &failure)
+                asOf: now, noting: &skipped)
             collecting = try oldest.map {
                 .blobs(
                     try BlobCollector(
@@ -298,7 +329,7 @@ package struct BucketMaintenance {
         case .blobs(var collector, let sequence):
             let before = collector.deletedCount
             let hasMore = try collector.step(on: bucket)
-            failure = failure ?? collector.failure
+            skipped = collector.failure
             collecting =
                 hasMore
                 ? .blobs(collector, upTo: sequence) : .missing(collector.missing, upTo: sequence)

@@ -16,6 +16,10 @@ package struct Packer {
         /// Those that are there and are no fences; nil: to be looked up in the pack.
         var numbers: [UInt64]?
         var listed: [UInt64] = []
+        /// Those that could not be deleted, and are tried again later.
+        var left: [UInt64] = []
+        /// Whether all of them could not be deleted before.
+        var isRetry = false
         var due: Timestamp
     }
 
@@ -30,8 +34,6 @@ package struct Packer {
     /// Whether the next segment could not be read the last time.
     private(set) var isUnreadable = false
     private var cleanups: [Cleanup] = []
-    /// Whether names are deleted before more are read, where some may be.
-    private var cleansNext = false
     package private(set) var packedByteCount = 0
 
     /// A packer of a leader, which continues from what there is. A LIST of the packs and one of the log, and
@@ -58,6 +60,9 @@ package struct Packer {
 
     package var firstUnpacked: UInt64 { heads.first?.number ?? next }
 
+    /// Whether names are there still that could not be deleted.
+    var hasUndeleted: Bool { cleanups.contains { $0.isRetry || !$0.left.isEmpty } }
+
     var nextNumber: UInt64 { next }
 
     /// Whether a name is not known to have something else than its segment.
@@ -80,23 +85,14 @@ package struct Packer {
         heads = []
     }
 
-    /// Does one step: reads some names, or makes a pack, or deletes some names.
-    ///
-    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
+    /// Does one step: reads some names, or makes a pack.
     package mutating func step(
-        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool,
-        noting failure: inout (any Error)?
+        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp
     ) throws(ReplicationError) -> Step {
         isUnreadable = false
         if isPending || isDue(asOf: now) { return try pack(on: bucket, asOf: now) }
-        // In turns: under constant changes there is always something to read.
-        let mayClean = deletes && cleanups.first.map { $0.due <= now } ?? false
-        if next <= position.number, !(cleansNext && mayClean) {
-            cleansNext = true
-            return .read(try read(upTo: position, on: bucket, asOf: now))
-        }
-        cleansNext = false
-        return mayClean ? try clean(on: bucket, noting: &failure) : .nothing
+        guard next <= position.number else { return .nothing }
+        return .read(try read(upTo: position, on: bucket, asOf: now))
     }
 
     private func isDue(asOf now: Timestamp) -> Bool {
@@ -161,10 +157,13 @@ package struct Packer {
 
     /// Deletes some names of the oldest pack whose time has come. Fences are never deleted: a leader that was
     /// paused before it must find its next name taken, however late it wakes up.
-    private mutating func clean(
-        on bucket: some Bucket, noting failure: inout (any Error)?
+    ///
+    /// - Parameter failure: see ``Bucket/delete(_:noting:)``. What is stepped over is tried again later.
+    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
+    package mutating func clean(
+        on bucket: some Bucket, asOf now: Timestamp, noting failure: inout (any Error)?
     ) throws(ReplicationError) -> Step {
-        guard var cleanup = cleanups.first else { return .nothing }
+        guard var cleanup = cleanups.first, cleanup.due <= now else { return .nothing }
         var numbers: [UInt64]
         if let known = cleanup.numbers {
             numbers = known
@@ -188,14 +187,34 @@ package struct Packer {
         }
         if !numbers.isEmpty { try Epochs.requireNewest(epoch, on: bucket) }
         let part = numbers.prefix(ReplicationLimits.namesPerStep)
-        _ = try bucket.delete(part.map(ShardNames.log), noting: &failure)
         numbers.removeFirst(part.count)
-        if numbers.isEmpty {
-            cleanups.removeFirst()
-        } else {
-            cleanup.numbers = numbers
-            cleanups[0] = cleanup
+        cleanup.numbers = numbers
+        let deleted: Set<String>
+        do throws(ReplicationError) {
+            deleted = try Set(
+                bucket.delete(part.map { [ShardNames.log($0)] }, noting: &failure))
+        } catch {
+            // Some that are never deleted keep none of the others.
+            cleanup.left += part
+            finish(cleanup, asOf: now)
+            throw error
         }
-        return .deletedSegments(part.count)
+        cleanup.left += part.filter { !deleted.contains(ShardNames.log($0)) }
+        finish(cleanup, asOf: now)
+        return .deletedSegments(deleted.count)
+    }
+
+    /// Puts the first cleanup, some of whose names were tried, where it belongs.
+    private mutating func finish(_ cleanup: Cleanup, asOf now: Timestamp) {
+        guard cleanup.numbers?.isEmpty != false else {
+            cleanups[0] = cleanup
+            return
+        }
+        cleanups.removeFirst()
+        guard !cleanup.left.isEmpty else { return }
+        cleanups.append(
+            Cleanup(
+                range: cleanup.range, numbers: cleanup.left, isRetry: true,
+                due: now.adding(milliseconds: ReplicationLimits.packGraceMilliseconds)))
     }
 }

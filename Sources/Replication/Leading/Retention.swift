@@ -83,7 +83,8 @@ struct HistoryCollector {
         // enough: it may have been the bucket's answer that was damaged.
         guard expired != nil || damaged.isEmpty else { return (nil, 0) }
         let old = catalog.bases.map(\.position.number).prefix { $0 < end }
-        var names = (damaged + old).flatMap { catalog.names(of: $0) }
+        // A base counts with its manifest alone: while that is there it keeps its parts.
+        var groups = (damaged + old).map { catalog.names(of: $0) }
         unfinishedSince = unfinishedSince.filter { catalog.unfinished[$0.key] != nil }
         for number in catalog.unfinished.keys.sorted() where number != inProgress {
             let since = unfinishedSince[number] ?? now
@@ -91,18 +92,18 @@ struct HistoryCollector {
             if now.milliseconds - since.milliseconds
                 >= ReplicationLimits.unfinishedBaseMilliseconds
             {
-                names += catalog.names(of: number)
+                groups.append(catalog.names(of: number))
             }
         }
         let ranges = try Pack.ranges(on: bucket)
         let newest = ranges.map(\.upperBound).max()
         // The newest one says where the log was packed up to.
-        names += ranges.filter { $0.upperBound <= min(end, saved) && $0.upperBound != newest }
-            .map(ShardNames.pack)
-        guard !names.isEmpty else { return (oldest, 0) }
+        groups += ranges.filter { $0.upperBound <= min(end, saved) && $0.upperBound != newest }
+            .map { [ShardNames.pack($0)] }
+        guard !groups.isEmpty else { return (oldest, 0) }
         try Epochs.requireNewest(epoch, on: bucket)
-        let count = try bucket.delete(names, noting: &failure)
+        let deleted = try bucket.delete(groups, noting: &failure)
         try catalog.refresh(on: bucket)
-        return (oldest, count)
+        return (oldest, deleted.count)
     }
 }

@@ -22,6 +22,7 @@ struct Follower {
     private var leader = ""
     private var handover: HandoverRequest
     private var obstacle: Obstacle
+    private var ungiven: UngivenPayloads
     /// For whom this store takes the lead, and whether by force, while its fence may be in the log: what is refused never
     /// comes true.
     private var taking: (request: (any PromotionRequest)?, deposes: Bool)?
@@ -46,6 +47,7 @@ struct Follower {
         self.host = host
         handover = HandoverRequest(store, host)
         obstacle = Obstacle(store, host)
+        ungiven = UngivenPayloads(store, host)
         let now = host.uptime
         (lastSegment, lastPackLook) = (now, now)
         // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
@@ -64,6 +66,9 @@ struct Follower {
         host.become(.follows)
     }
 
+    /// What it lacks although its steps succeed; nil: nothing.
+    var problem: String? { ungiven.problem }
+
     private static let claimMilliseconds = 2 * Int64(ReplicationLimits.handoverMilliseconds)
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
@@ -76,7 +81,7 @@ struct Follower {
             } catch {
                 // Of what it writes nothing is known, and all before it is applied.
                 guard taking == nil else { throw error }
-                throw try obstacle.meaning(of: error, after: log.position, on: bucket)
+                throw try obstacle.meaning(of: error, at: log, on: bucket)
             }
         } catch let error as ReplicationError {
             switch error {
@@ -114,7 +119,6 @@ struct Follower {
             now - max(lastSegment, lastPackLook) >= Int64(ReplicationLimits.packLookMilliseconds)
             && (leadersSegment > log.position.number
                 || silence.milliseconds >= Int64(ReplicationLimits.packLookMilliseconds))
-        if isQuiet { lastPackLook = now }
         // While the bucket is away nobody is kept waiting for another answer of it.
         if isAway, handover.isLate { handover.giveUpLate(leader) }
         isAway = true
@@ -127,6 +131,8 @@ struct Follower {
             throw error
         }
         isAway = false
+        // One that failed is tried again: the name alone would say that there is nothing yet.
+        if isQuiet { lastPackLook = now }
         if handover.isLate, last?.kind != .end { handover.giveUpLate(leader, on: bucket) }
         handover.deleteWithdrawn(on: bucket)
         if let last {
@@ -152,6 +158,7 @@ struct Follower {
             try handover.ask(leader, of: leadersEpoch(on: bucket), on: bucket)
         }
         if last != nil { return .next(.again) }
+        try ungiven.look(on: bucket)
         try lookForLeader(at: now, on: bucket)
         if let claimsAfter, try isSilent(for: claimsAfter, on: bucket) {
             host.log(
@@ -224,7 +231,7 @@ struct Follower {
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
         // One that comes alone does not wait for the answer that there is no other. What is wrong with the next one is
         // found again when these are applied.
-        while ahead.isBehind, last.head.kind == .batches,
+        while ahead.isBehind, !obstacle.leavesPayloads, last.head.kind == .batches,
             byteCount < ReplicationLimits.appliedByteCount, host.uptime < end,
             let next = (try? ahead.peek(on: bucket, looksAtPacks: false)) ?? nil,
             next.head.kind == .batches, next.head.epoch == last.head.epoch,
@@ -235,7 +242,10 @@ struct Follower {
             last = next
             foundAt = host.uptime
         }
-        try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
+        ungiven.note(
+            try applier.apply(
+                items, of: last.head.epoch, at: last.position, on: bucket,
+                leavesUngiven: obstacle.leavesPayloads))
         log = ahead
         try noteApplied(last.head, foundAt: foundAt, on: bucket)
         return last.head

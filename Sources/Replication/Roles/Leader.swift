@@ -130,7 +130,10 @@ struct Leader {
         let isAllShipped = store.shippedSequence == store.lastSequence
         // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead. Once its end may
         // be in the log there is no way back: a host that finds it takes the lead, without what was changed here since.
-        if !shipper.isEnding, begun >= nextHandoverLook || (wasHandingOver && isAllShipped) {
+        // Nor is there one from being deposed, which a full disk may keep the store from noting.
+        if !isDeposed, !shipper.isEnding,
+            begun >= nextHandoverLook || (wasHandingOver && isAllShipped)
+        {
             try lookForHandover(on: bucket)
         }
         if isEpochAbandoned(at: begun) {

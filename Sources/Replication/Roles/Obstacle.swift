@@ -1,8 +1,8 @@
 internal import BlobStore
 
 /// What keeps a follower from getting past a place of the log: an object that is damaged or never given, or damage in its
-/// own store. Where a base is after it the follower is rebuilt from that, as where a segment is missing. Not before several
-/// looks: it may have been an answer that was damaged.
+/// own store. A payload is left in the bucket. Of anything else, where a base is after it the follower is rebuilt from that,
+/// as where a segment is missing. Not before several looks: it may have been an answer that was damaged.
 struct Obstacle {
     private let store: BlobStore
     private let host: any ReplicaHost
@@ -11,20 +11,22 @@ struct Obstacle {
     private var lookCount = 0
     private var since: Int64 = 0
     private var hasSaid = false
+    /// Whether the next segment is applied without the payloads that the bucket does not give.
+    private(set) var leavesPayloads = false
 
     init(_ store: BlobStore, _ host: any ReplicaHost) {
         self.store = store
         self.host = host
     }
 
-    mutating func noteStep() { lookCount = 0 }
+    mutating func noteStep() { (lookCount, leavesPayloads) = (0, false) }
 
-    /// What an error means behind a segment: ``ReplicationError/tooOld(position:)`` where the store is to be rebuilt.
+    /// What an error means at a place of the log: ``ReplicationError/tooOld(position:)`` where the store is to be rebuilt.
     mutating func meaning(
-        of error: any Error, after position: LogPosition, on bucket: any Bucket
+        of error: any Error, at log: LogFollower, on bucket: any Bucket
     ) throws -> any Error {
         guard let kind = Kind(error) else { return error }
-        let now = host.uptime
+        let (position, now) = (log.position, host.uptime)
         if number != position.number + 1 || lookCount == 0 {
             if number != position.number + 1 { hasSaid = false }
             (number, lookCount, since) = (position.number + 1, 0, now)
@@ -33,32 +35,59 @@ struct Obstacle {
         guard lookCount >= kind.lookCountMin, now - since >= kind.millisecondsMin else {
             return error
         }
+        switch try part(kind, at: log, on: bucket) {
+        case .payload:
+            leavesPayloads = true
+            return error
+        case .other:
+            lookCount = 0
+            return error
+        case .segment: break
+        }
         guard let newest = try BaseManifest.newestReadable(from: number, on: bucket) else {
             if !hasSaid { host.log(.error, "\(error): \(kind.advice(store.directory, number))") }
             hasSaid = true
             return error
         }
-        // A bucket that was away is back, or it is a payload that is not given: the base has that, too.
-        if kind == .notGiven, canReadNext(on: bucket) { return error }
         host.log(
             .warning,
             "\(error): continuing from the base after segment \(newest.position.number)")
         return ReplicationError.tooOld(position: position.number)
     }
 
-    private func canReadNext(on bucket: any Bucket) -> Bool {
-        do { _ = try Segment.read(number, on: bucket) } catch { return false }
-        return true
+    private enum Part { case segment, payload, other }
+
+    /// What it is that the follower does not get. A payload also where a bucket that was away is back: then it gets all.
+    private func part(
+        _ kind: Kind, at log: LogFollower, on bucket: any Bucket
+    ) throws(ReplicationError) -> Part {
+        switch kind {
+        case .damaged, .ownDamage: return .segment
+        case .payload, .notGiven: break
+        }
+        // A bucket that is away says nothing of its objects.
+        _ = try StoreDocument.read(on: bucket)
+        guard kind == .notGiven else { return .payload }
+        // A copy: nothing is read for the follower. The segment may be in a pack by now.
+        var copy = log
+        do throws(ReplicationError) {
+            return try copy.peek(on: bucket, looksAtPacks: true) == nil ? .other : .payload
+        } catch {
+            guard case .bucket(_, isLasting: false) = error else { throw error }
+            return .segment
+        }
     }
 
     private enum Kind {
-        case damaged, notGiven, ownDamage
+        case damaged, notGiven, payload, ownDamage
 
         init?(_ error: any Error) {
             switch error {
             case ReplicationError.damaged(let name, _)
             where name.hasPrefix(ShardNames.logPrefix) || name.hasPrefix(ShardNames.packPrefix):
                 self = .damaged
+            case ReplicationError.damaged(let name, _) where name.hasPrefix(ShardNames.blobPrefix):
+                self = .payload
             case ReplicationError.bucket(_, isLasting: false): self = .notGiven
             case StoreError.corrupt: self = .ownDamage
             default: return nil
@@ -79,7 +108,7 @@ struct Obstacle {
 
         func advice(_ directory: String, _ number: UInt64) -> String {
             switch self {
-            case .damaged, .notGiven:
+            case .damaged, .notGiven, .payload:
                 "waiting for a base after segment \(number), which the leader makes when it finds that it cannot read that either"
             case .ownDamage:
                 "cannot apply segment \(number). This host is rebuilt from the next base of the leader (--base-interval). To rebuild it now, stop it, empty \(directory) and start it. Check the disk"

@@ -48,7 +48,7 @@ package struct Replica {
     package var problem: String? {
         switch role {
         case .leading(let leader): leader.problem
-        case .following: nil
+        case .following(let follower): follower.problem
         }
     }
 

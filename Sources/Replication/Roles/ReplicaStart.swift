@@ -125,13 +125,9 @@ package struct ReplicaStart {
     /// - Parameter epoch: of the store that is there and must be rebuilt.
     private func seed(why: String, _ epoch: UInt64?, on bucket: any Bucket) throws {
         let document = try StoreDocument.read(on: bucket)
-        while true {
-            guard let (manifest, error) = try seed(why: why, of: document, on: bucket) else {
-                return
-            }
-            try SeedRoom(
-                directory: directory, options: storeOptions, host: host, epoch: epoch
-            ).make(for: manifest, after: error, on: bucket)
+        var room = SeedRoom(directory, storeOptions, host, epoch: epoch)
+        while let manifest = try seed(why: why, of: document, on: bucket) {
+            try room.make(for: manifest, on: bucket)
         }
     }
 
@@ -140,7 +136,7 @@ package struct ReplicaStart {
     /// - Returns: the base for which there is no room; nil: it is built.
     private func seed(
         why: String, of document: StoreDocument, on bucket: any Bucket
-    ) throws -> (BaseManifest, StoreError)? {
+    ) throws -> BaseManifest? {
         var failure: (any Error)?
         for number in try bases(on: bucket) {
             var manifest: BaseManifest?
@@ -161,7 +157,7 @@ package struct ReplicaStart {
                 return nil
             } catch let error as StoreError {
                 guard case .full = error, let manifest else { throw error }
-                return (manifest, error)
+                return manifest
             } catch let error as ReplicationError {
                 switch error {
                 case .damaged, .bucket(_, isLasting: false): break

@@ -2,12 +2,27 @@ internal import BlobStore
 
 /// Makes room for a store that is built from a base, on a disk that has none for it beside the old one. That one is not
 /// served any more, and what only it has was saved; so it is given up, when nothing else would be lost with it.
+///
+/// Kept from attempt to attempt: it waits longer each time, and says once why.
 struct SeedRoom {
     let directory: String
     let options: StoreOptions
     let host: any ShardHost
     /// The epoch of the old store; nil: there is none.
     let epoch: UInt64?
+
+    private var said: Obstruction?
+    private var interval = ReplicationLimits.roomLookMilliseconds
+    private var hasRemovedOld = false
+
+    init(
+        _ directory: String, _ options: StoreOptions, _ host: any ShardHost, epoch: UInt64?
+    ) {
+        self.directory = directory
+        self.options = options
+        self.host = host
+        self.epoch = epoch
+    }
 
     /// What a base needs, and what there is.
     private struct Sizes {
@@ -19,10 +34,16 @@ struct SeedRoom {
         var lacking: Int { max(0, needed - available - old) }
     }
 
-    /// Returns when there is room for a base, for which there was none.
+    private enum Obstruction {
+        case lacksSpace, mayHaveOnlyCopies, cannotRemoveOld
+        /// The disk has the space, and refuses it.
+        case isRefused
+    }
+
+    /// Returns when it is worth while to try again to build the store from a base, for which there was no room.
     ///
-    /// - Throws: `error` where it is not for the disk, ``StoppedAtStart`` when the process ends before.
-    func make(for manifest: BaseManifest, after error: StoreError, on bucket: any Bucket) throws {
+    /// - Throws: ``StoppedAtStart`` when the process ends before.
+    mutating func make(for manifest: BaseManifest, on bucket: any Bucket) throws {
         let (byteCount, blobs) = try Seeder.size(
             of: manifest, leavesBlobs: host.settings.localByteCountMax != nil, on: bucket)
         guard byteCount <= options.mapByteCountMax else {
@@ -31,51 +52,86 @@ struct SeedRoom {
                     "the store from the base after segment \(manifest.position.number) takes about \(byteCount) bytes, more than --map-size (\(options.mapByteCountMax)): raise it"
             )
         }
-        var interval = ReplicationLimits.roomLookMilliseconds
-        var hasSaid = false
+        var hasWaited = false
         while true {
-            guard let sizes = sizes(of: byteCount) else { throw error }
+            let sizes = try sizes(of: byteCount)
+            var absentCount = 0
+            let obstruction: Obstruction
             if sizes.needed <= sizes.available {
-                guard hasSaid else { throw error }
-                return
+                // Else the disk says that there is room, and there was none.
+                if hasWaited { return }
+                obstruction = .isRefused
+            } else if sizes.lacking > 0 {
+                obstruction = .lacksSpace
+            } else {
+                absentCount = try LongBlobs.absent(blobs, on: bucket).count
+                if absentCount == 0, try removeOld(sizes) { return }
+                obstruction = absentCount > 0 ? .mayHaveOnlyCopies : .cannotRemoveOld
             }
-            let absent =
-                sizes.lacking == 0
-                ? try LongBlobs.absent(blobs, on: bucket).count : 0
-            if sizes.lacking == 0, absent == 0, let epoch {
+            if obstruction != said {
                 host.log(
-                    .warning,
-                    "\(directory) has no room for two stores (\(sizes.available) bytes are free, and about \(sizes.needed) are needed): removing the old one (\(sizes.old) bytes), which must be rebuilt, before the new one is built"
-                )
-                return try BlobStore.empty(
-                    directory, options: options, epoch: epoch, asOf: host.now)
-            }
-            if !hasSaid {
-                host.log(.critical, advice(sizes, manifest, absent: absent))
-                hasSaid = true
+                    .critical,
+                    advice(obstruction, sizes, manifest, absentCount: absentCount))
+                said = obstruction
             }
             if host.wait(milliseconds: interval) { throw StoppedAtStart() }
             interval = min(2 * interval, ReplicationLimits.roomLookMillisecondsMax)
+            if obstruction == .isRefused { return }
+            hasWaited = true
         }
     }
 
-    private func sizes(of byteCount: Int) -> Sizes? {
-        guard let available = BlobStore.availableByteCount(in: directory) else { return nil }
+    /// Returns whether the old store is removed: a disk may have no room even for the empty one in its place.
+    private mutating func removeOld(_ sizes: Sizes) throws(StoreError) -> Bool {
+        guard let epoch else { return false }
+        if said != .cannotRemoveOld {
+            host.log(
+                .warning,
+                "\(directory) has no room for two stores (\(sizes.available) bytes are free, and about \(sizes.needed) are needed): removing the old one (\(sizes.old) bytes), which must be rebuilt, before the new one is built"
+            )
+        }
+        do throws(StoreError) {
+            try BlobStore.empty(directory, options: options, epoch: epoch, asOf: host.now)
+        } catch {
+            guard case .full = error else { throw error }
+            return false
+        }
+        hasRemovedOld = true
+        return true
+    }
+
+    private func sizes(of byteCount: Int) throws -> Sizes {
+        guard let available = BlobStore.availableByteCount(in: directory) else {
+            throw ReplicaFailure(
+                description: "cannot find out how much space \(directory) has (statvfs)")
+        }
         return Sizes(
             needed: byteCount + byteCount / 16 + ReplicationLimits.seedRoomByteCount,
             available: available,
-            old: epoch == nil ? 0 : BlobStore.allocatedByteCount(of: directory))
+            // What is left of it takes as much as an empty one.
+            old: epoch == nil || hasRemovedOld
+                ? 0 : BlobStore.allocatedByteCount(of: directory))
     }
 
-    private func advice(_ sizes: Sizes, _ manifest: BaseManifest, absent: Int) -> String {
+    private func advice(
+        _ obstruction: Obstruction, _ sizes: Sizes, _ manifest: BaseManifest, absentCount: Int
+    ) -> String {
         let base =
             "The store from the base after segment \(manifest.position.number) needs about \(sizes.needed) bytes, and \(directory) has \(sizes.available) free"
-        if absent > 0 {
+        switch obstruction {
+        case .mayHaveOnlyCopies:
             return
-                "\(base). The old store (\(sizes.old) bytes) stays, since the bucket lacks \(absent) payloads that it may have: free \(sizes.needed - sizes.available) bytes, or have the leader upload them again (after its next base). This daemon waits for either"
+                "\(base). The old store (\(sizes.old) bytes) stays, since the bucket lacks \(absentCount) payloads that it may have: free \(sizes.needed - sizes.available) bytes, or have the leader upload them again (after its next base). This daemon waits for either"
+        case .cannotRemoveOld:
+            return
+                "\(base), too few even to remove the old store (\(sizes.old) bytes): free \(ReplicationLimits.seedRoomByteCount) bytes. This daemon waits for the space"
+        case .isRefused:
+            return
+                "\(base), but writing failed for lack of space: look for a quota, a limit on the size of files, and the number of files (df -i). This daemon tries again, at least every \(ReplicationLimits.roomLookMillisecondsMax / 1_000) s"
+        case .lacksSpace:
+            let old = sizes.old > 0 ? " beside the old store's \(sizes.old)" : ""
+            return
+                "\(base)\(old): free \(sizes.lacking) bytes, move the folder to a larger disk, or leave long payloads in the bucket with --local-bytes. This daemon waits for the space"
         }
-        let old = sizes.old > 0 ? " beside the old store's \(sizes.old)" : ""
-        return
-            "\(base)\(old): free \(sizes.lacking) bytes, move the folder to a larger disk, or leave long payloads in the bucket with --local-bytes. This daemon waits for the space"
     }
 }

@@ -42,6 +42,14 @@ package struct ObjectProblem: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ReplicationError {
+    /// Whether it may be about the object that was asked for, and no other.
+    var isOfOneObject: Bool {
+        switch self {
+        case .damaged, .bucket(_, isLasting: false): true
+        default: false
+        }
+    }
+
     var problem: ObjectProblem? {
         guard case .damaged(let name, let why) = self else { return nil }
         return ObjectProblem(name: name, why: why)

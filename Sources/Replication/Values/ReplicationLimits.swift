@@ -35,6 +35,8 @@ package enum ReplicationLimits {
     package static let unreadableSegmentLookCount = 7
     /// How long a follower is not given it before, in milliseconds.
     package static let unreadableSegmentMilliseconds: Int64 = 120_000
+    /// Payloads that the bucket did not give which a follower asks for again by itself.
+    package static let ungivenPayloadCountMax = 1_024
     /// How many names in a row cannot be deleted before no more are tried.
     package static let undeletedCountMax = 3
     /// How long a job of a leader in its bucket is not tried again after it has failed three times, in milliseconds: twice

@@ -67,6 +67,21 @@ import Testing
         #expect(told() == ["unreplicated", "unreplicated"])
     }
 
+    // It was refused as not in the bucket: waits were ended by what was known before the step.
+    @Test("A change that the step has just shipped is acknowledged, however late")
+    func shippedLate() throws {
+        let folder = TemporaryFolder()
+        let store = try BlobStore.open(at: folder.path)
+        let status = try status(.leader)
+        let now = Instant.now
+        status.complete(upTo: 7, asOf: now)
+        #expect(
+            status.awaitBucket(.applied(.deleted), in: BatchSpan(8), for: connection, asOf: now)
+                == nil)
+        status.complete(upTo: 8, lookingAt: store, asOf: now.after(milliseconds: 61_000))
+        #expect(told() == ["deleted"])
+    }
+
     @Test("A change is acknowledged when the bucket has it")
     func shipped() throws {
         let status = try status(.leader)
