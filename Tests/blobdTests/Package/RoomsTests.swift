@@ -29,14 +29,19 @@ import Testing
         BlobStore/Values:         BlobJSON
         BlobStore/Envelope:       BlobJSON Hashing Values
         BlobStore/Format:         BlobJSON Hashing Values
+        BlobStore/Files:          LMDB Values
         BlobStore/Leases:         LMDB Values Format
+        BlobStore/Integrity:      Values Format
         BlobStore/Memtable:       LMDB
-        BlobStore/Tables:         LMDB Values Format Leases Memtable
-        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Leases Memtable Tables
+        BlobStore/Tables:         LMDB Values Format Files Leases Integrity Memtable
+        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Files Leases Integrity Memtable
+                                  Tables
         BlobStore/Owners:         LMDB Hashing Values Format Tables
         BlobStore/Records:        LMDB BlobJSON Values Format Tables Blobs
-        BlobStore/Commit:         LMDB Values Format Leases Memtable Tables Blobs Owners Records
-        BlobStore/Maintenance:    LMDB Hashing Values Format Leases Tables Blobs Records Commit
+        BlobStore/Commit:         LMDB Values Format Files Leases Memtable Tables Blobs Owners
+                                  Records
+        BlobStore/Maintenance:    LMDB Hashing Values Format Files Leases Tables Blobs Records
+                                  Commit
         BlobStore/Backup:         LMDB Hashing Values Format Leases Tables Blobs
         BlobStore:                LMDB Hashing BlobStore
 
