@@ -27,7 +27,6 @@ import Testing
         ObjectStore/Probe:        Values Signing Client
 
         BlobStore/Values:         BlobJSON
-        BlobStore/Envelope:       BlobJSON Hashing Values
         BlobStore/Format:         BlobJSON Hashing Values
         BlobStore/Files:          LMDB Values
         BlobStore/Leases:         LMDB Values Format
@@ -74,14 +73,15 @@ import Testing
         Replication/Roles:        BlobStore Bucket Values Objects Log Following Leading
 
         BlobServer/Net:           BlobStore
+        BlobServer/Envelope:      BlobStore BlobJSON Hashing
         BlobServer/Walk:          BlobStore Net
         BlobServer/Limits:        BlobStore BlobProtocol Net
         BlobServer/Metrics:       BlobStore BlobProtocol Net Limits
         BlobServer/Logs:          BlobStore BlobProtocol Net Limits Metrics
         BlobServer/Writer:        BlobStore BlobProtocol ObjectStore Replication Net Limits Metrics
                                   Logs
-        BlobServer/Handlers:      BlobStore BlobProtocol BlobJSON ObjectStore Net Limits Metrics
-                                  Logs Writer
+        BlobServer/Handlers:      BlobStore BlobProtocol BlobJSON ObjectStore Envelope Net Limits
+                                  Metrics Logs Writer
         BlobServer/Connections:   BlobStore BlobProtocol Net Limits Metrics Logs Writer Handlers
         BlobServer/Replicas:      BlobStore BlobProtocol ObjectStore Replication Net Limits Logs
                                   Writer
