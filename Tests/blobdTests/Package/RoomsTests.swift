@@ -27,6 +27,7 @@ import Testing
         ObjectStore/Probe:        Values Signing Client
 
         BlobStore/Values:         BlobJSON
+        BlobStore/Threads:        Values
         BlobStore/Format:         BlobJSON Hashing Values
         BlobStore/Files:          LMDB Values
         BlobStore/Leases:         LMDB Values Format
@@ -40,13 +41,13 @@ import Testing
         BlobStore/Owners:         LMDB Hashing Values Format Tables
         BlobStore/Records:        LMDB BlobJSON Values Format Tables Blobs
         BlobStore/Replication/Outbox: LMDB Values Format Replication/State Tables
-        BlobStore/Commit:         LMDB Values Format Files Leases Memtable Replication/State Tables
-                                  Blobs Owners Records Replication/Outbox
+        BlobStore/Commit:         LMDB Values Threads Format Files Leases Memtable Replication/State
+                                  Tables Blobs Owners Records Replication/Outbox
         BlobStore/Maintenance:    LMDB Hashing Values Format Files Leases Tables Blobs Records
                                   Commit
         BlobStore/Backup:         LMDB Hashing Values Format Leases Tables Blobs
-        BlobStore:                LMDB Hashing Values Format Files Leases Integrity Memtable Tables
-                                  Blobs Owners Records Commit Maintenance Backup
+        BlobStore:                LMDB Hashing Values Threads Format Files Leases Integrity Memtable
+                                  Tables Blobs Owners Records Commit Maintenance Backup
         BlobStore/Replication:    LMDB Hashing BlobStore
 
         BlobProtocol/Shared:      BlobJSON
