@@ -93,7 +93,7 @@ let package = Package(
             name: "BlobServer",
             dependencies: [
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux", "COpenAPI",
-                "Notifications", "ObjectStore", "Replication",
+                "Hashing", "Notifications", "ObjectStore", "Replication",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),

@@ -8,7 +8,7 @@ extension BlobStore {
     /// process is refused. A store that is damaged, of another format version, or not one at all is refused
     /// untouched. What is only in the log is committed; a log that is missing, cut short or another's is refused
     /// where changes were pending in it (``StoreOptions/discardsLog``). In a store of format version 1 what each
-    /// owner has is counted, once.
+    /// owner has is counted, once. With ``StoreOptions/usesWriteAheadLog`` a log is begun, and the thread that commits it.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, ``StoreError/damaged(path:reason:)``, or ``StoreError/full``.
     public static func open(
@@ -43,6 +43,7 @@ extension BlobStore {
         try store.loadGivenWay()
         // Only now: who reads meanwhile waits for what an earlier writer acknowledged.
         store.pendingCounts.clear()
+        try store.beginLoggingAsWanted()
         return store
     }
 
@@ -115,7 +116,7 @@ extension BlobStore {
                 path: directory,
                 reason: "a table of \(DataFile.name) is missing: \(error.description)")
         }
-        return BlobStore(
+        return try BlobStore(
             environment, tables: tables, format: format,
             predecessors: try predecessors(in: environment, tables.meta, directory),
             directory: directory, options: options, lock: lock,

@@ -84,6 +84,36 @@ extension BlobStore {
         }
     }
 
+    /// Commits what is in the log (``StoreOptions/usesWriteAheadLog``), ends it, and the thread that commits. Releasing the
+    /// last reference does so, too, but cannot say what failed. Without a log, or once closed, it does nothing. From any
+    /// thread; it waits for the change and the commit under way, and takes a commit itself.
+    ///
+    /// Snapshots and leases stay valid. Make no change after it. Where the disk has no room for the commit, the changes stay
+    /// in the log, and the next opening commits them.
+    ///
+    /// - Throws: ``StoreError/outcomeUnknown(_:)`` when a sync failed, now or before.
+    public func close() throws(StoreError) {
+        guard !isReadOnly else { return }
+        checkpoints?.close()
+        try endLogging()
+    }
+
+    /// Begins the log, unless another host leads the shard, and the thread that commits what is in it.
+    func beginLoggingAsWanted() throws(StoreError) {
+        guard let checkpoints else { return }
+        switch core.replication.state?.role {
+        case nil, .leader:
+            do throws(StoreError) {
+                try beginLogging()
+            } catch {
+                guard case .full = error else { throw error }
+                options.onLogNotice?(.lacksRoom)
+            }
+        case .follower, .deposed: break
+        }
+        do throws(SystemError) { try checkpoints.start() } catch { throw StoreError(error) }
+    }
+
     /// From now on batches of short changes are acknowledged when they are in the log (`changes.log`): one sync of
     /// a few blocks. Snapshots of this process have them from then on; other processes once ``commitPending()`` or
     /// another change commits them.
@@ -91,55 +121,17 @@ extension BlobStore {
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed one by one, until
     ///   ``resumeLogging()`` finds room.
     package func beginLogging() throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in
-            pipeline.uncommitted.wantsLog = true
-            // The file is another log from here on, so `data.mdb` must not ask for the last one.
-            try pipeline.noteLogEnded()
-            guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
-                return
-            }
-            guard pipeline.pending.clear() else { throw .full }
-            try pipeline.pending.sync()
-            _ = try pipeline.setLogState(log.id, isInUse: true) {
-                (transaction) throws(StoreError) in
-                try log.writeBegin(in: transaction.transaction.id)
-            }
-            pipeline.uncommitted.log = log
-        }
+        // It tries again where there was no room.
+        defer { checkpoints?.wake() }
+        try pipeline.beginLogging()
     }
 
     /// Begins to log where there was no room for a log, and there is room for several now. Returns whether it did.
-    package func resumeLogging() throws(StoreError) -> Bool {
-        let lacksLog = pipeline.writing.withLock { _ in
-            pipeline.uncommitted.wantsLog && pipeline.uncommitted.log == nil
-        }
-        guard lacksLog, let disk = Disk(core.environment.dataDescriptor),
-            disk.availableByteCount >= 2 * StoreLimits.logByteCount
-        else { return false }
-        do throws(StoreError) {
-            try beginLogging()
-            return true
-        } catch {
-            // A file may not be so long.
-            guard case .full = error else { throw error }
-            return false
-        }
-    }
+    package func resumeLogging() throws(StoreError) -> Bool { try pipeline.resumeLogging() }
 
     /// Commits what is in the log, and each batch from now on. Where there is no room for that, the log stays as it is,
     /// and the next start finds it so: nothing may be changed after it in this process.
-    package func endLogging() throws(StoreError) {
-        try pipeline.ignoringFull { () throws(StoreError) in
-            try pipeline.whileWriting(committing: false) { () throws(StoreError) in
-                pipeline.uncommitted.wantsLog = false
-                try pipeline.commitPending()
-                guard let log = pipeline.uncommitted.log else { return }
-                let number = try pipeline.setLogState(log.id, isInUse: false)
-                pipeline.uncommitted.log = nil
-                try log.end(in: number)
-            }
-        }
-    }
+    package func endLogging() throws(StoreError) { try pipeline.endLogging() }
 
     /// Commits what is in the log and not in `data.mdb`. Throws ``StoreError/full`` where there is no room for it: then
     /// it stays in the log, and readable.
@@ -150,26 +142,13 @@ extension BlobStore {
     }
 
     /// Commits what is in the log while changes go on, so from a thread of its own. Throws as ``commitPending()``.
-    package func checkpoint() throws(StoreError) {
-        do throws(StoreError) {
-            try pipeline.checkpoint()
-        } catch {
-            guard case .full = error else { throw error }
-            try commitPending()
-        }
-    }
+    package func checkpoint() throws(StoreError) { try pipeline.checkpointOrCommit() }
 
     /// Begins what ``checkpoint()`` does, and leaves the rest to it: for tests of what comes in between.
     package func beginCheckpoint() throws(StoreError) {
         try pipeline.whileWriting(committing: false) { () throws(StoreError) in
             _ = try pipeline.freeze()
         }
-    }
-
-    /// Calls `body` when something is to be committed: from the thread that writes, under its lock. Somebody calls
-    /// ``checkpoint()`` then. nil: nobody does, and what is pending is committed when it is too much.
-    package func onPending(_ body: (@Sendable (PendingBatches) -> Void)?) {
-        pipeline.writing.withLock { _ in pipeline.uncommitted.onPending = body }
     }
 
     /// The last commit that this process made; 0: none.

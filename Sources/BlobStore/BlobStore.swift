@@ -6,6 +6,8 @@ internal import Synchronization
 /// A blob is stored once, however many notifications refer to it. A change that was answered is on
 /// disk. A read costs two B-tree lookups and no copy, and never returns what has expired.
 ///
+/// It is open until its last reference, and that of its last snapshot and lease, is gone.
+///
 /// ```swift
 /// let store = try BlobStore.open(at: "data")
 /// var writer = store.makePayloadWriter()
@@ -43,22 +45,36 @@ public final class BlobStore: Sendable {
     let core: StoreCore
     let log: LogReader
     let pipeline: CommitPipeline
+    /// Commits what is in the log; nil: the store was opened without one (``StoreOptions/usesWriteAheadLog``).
+    package let checkpoints: CheckpointThread?
 
     init(
         _ environment: Environment, tables: Tables, format: FormatRecord,
         predecessors: Predecessors, directory: String, options: Options, lock: DirectoryLock?,
         pendingCounts: PendingCounts
-    ) {
+    ) throws(StoreError) {
         core = StoreCore(
             environment, tables: tables, id: format.storeID, predecessors: predecessors,
             directory: directory, options: options, lock: lock)
         self.pendingCounts = pendingCounts
         log = LogReader(core: core, pending: pendingCounts)
         feedWatch = FeedWatch(FeedWatch.Limits(options))
-        pipeline = CommitPipeline(core, log, feedWatch)
+        let pipeline = CommitPipeline(core, log, feedWatch)
+        self.pipeline = pipeline
+        let isLogging = options.usesWriteAheadLog && !environment.isReadOnly
+        do throws(SystemError) {
+            checkpoints = try isLogging ? CheckpointThread(pipeline) : nil
+        } catch {
+            pendingCounts.unmap()
+            throw StoreError(error)
+        }
     }
 
-    deinit { pendingCounts.unmap() }
+    deinit {
+        // What cannot be committed stays in the log, and the next opening commits it.
+        if let checkpoints, !checkpoints.isClosed { try? close() }
+        pendingCounts.unmap()
+    }
 
     /// Takes over what may change while a store is open. What is under way keeps its limits. From any thread.
     package func adjust(to options: Options) {

@@ -87,6 +87,28 @@ enum Logged {
         _exit(0)
     }
 
+    static func embed(_ directory: String, count: Int) {
+        do throws(StoreError) {
+            let store = try StoreTorture.openStore(directory, isLogging: true)
+            StoreTorture.say("opened")
+            for number in 0..<count {
+                _ = tell("\(number)") { () throws(StoreError) in
+                    let change = try store.change("\(number)", to: Array("\(number)".utf8))
+                    for outcome in try store.apply([change], asOf: noon) {
+                        if case .refused(let error) = outcome { throw error }
+                    }
+                }
+            }
+            StoreTorture.say("waiting")
+            while readLine() != nil {}
+            try store.close()
+            StoreTorture.say("closed")
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
     static func readBeside(_ directory: String) {
         do throws(StoreError) {
             var options = BlobStore.Options()

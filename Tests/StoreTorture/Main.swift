@@ -17,6 +17,8 @@ import TestSupport
 //     acknowledged; every fifth time it commits
 //     store-torture abandon DIR COUNT        COUNT batches into the log, and waits for the end of its
 //     input without committing them
+//     store-torture embed DIR COUNT          COUNT publishes into a store that commits its log by itself, a line
+//     for each; waits for the end of its input, and closes the store
 //     store-torture beside DIR               opens for reading and answers the lines of its input:
 //     get ID
 
@@ -36,6 +38,7 @@ struct StoreTorture {
         case ("read", 3): OneShot.read(rest[0], id: rest[1], user: UInt32(number(rest[2])))
         case ("log", 2): Logged.run(rest[0], count: Int(number(rest[1])))
         case ("abandon", 2): Logged.abandon(rest[0], count: Int(number(rest[1])))
+        case ("embed", 2): Logged.embed(rest[0], count: Int(number(rest[1])))
         case ("beside", 1): Logged.readBeside(rest[0])
         default: usage()
         }
@@ -43,7 +46,7 @@ struct StoreTorture {
 
     static func usage() -> Never {
         let words = Array(
-            "usage: store-torture publish|hold|open|read|log|abandon|beside DIR …\n"
+            "usage: store-torture publish|hold|open|read|log|abandon|embed|beside DIR …\n"
                 .utf8)
         _ = write(2, words, words.count)
         exit(2)
@@ -60,9 +63,12 @@ struct StoreTorture {
         _ = write(1, bytes, bytes.count)
     }
 
-    static func openStore(_ directory: String) throws(StoreError) -> BlobStore {
+    static func openStore(
+        _ directory: String, isLogging: Bool = false
+    ) throws(StoreError) -> BlobStore {
         var options = BlobStore.Options()
         options.mapByteCountMax = 1 << 30
+        options.usesWriteAheadLog = isLogging
         return try BlobStore.open(at: directory, options: options)
     }
 

@@ -1,3 +1,5 @@
+import BlobStore
+
 /// What a connection waits for, and since when.
 struct Deadline {
     /// How long input is discarded after the last answer, so that the peer can read it.

@@ -1,3 +1,5 @@
+import BlobStore
+
 /// The connections that a worker has still to serve in one pass.
 struct DueConnections {
     /// How long a worker serves due connections before it looks for new events, in microseconds. The others stay in the

@@ -1,3 +1,4 @@
+import BlobStore
 import CLinux
 
 // The memory of unread answers. `AnswerMemory` describes the rules.

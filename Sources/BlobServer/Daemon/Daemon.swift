@@ -30,9 +30,6 @@ package enum Daemon {
             }
             let store = try open(options, access, log)
             try allowZeroCopy(store, options, log)
-            if options.limits.isLogging, store.replicationState?.role != .follower {
-                try beginLogging(store, log)
-            }
             let links = LinkKeys(try options.signingKeyPath.map(SigningKeyFile.read))
             let sockets = try DaemonSockets(options, manager, links, log)
             let daemon = try RunningDaemon(
@@ -65,25 +62,14 @@ package enum Daemon {
         }
     }
 
-    /// Short changes are acknowledged once they are in the log.
-    private static func beginLogging(_ store: BlobStore, _ log: Logger) throws {
-        do {
-            try store.beginLogging()
-        } catch StoreError.full {
-            log.warning(
-                "No space for the write-ahead log: each change is committed before it is acknowledged"
-            )
-        }
-    }
-
     private static func open(
         _ options: DaemonOptions, _ access: ShardAccess?, _ log: Logger
     ) throws -> BlobStore {
         var storeOptions = options.storeOptions
         storeOptions.onLogNotice = { notice in
             switch notice {
-            case .replayed: log.notice("\(notice)")
-            case .lastRecordDropped, .discarded, .leftOut: log.warning("\(notice)")
+            case .replayed, .hasRoomAgain: log.notice("\(notice)")
+            case .lastRecordDropped, .discarded, .leftOut, .lacksRoom: log.warning("\(notice)")
             }
         }
         storeOptions.beforeMapping = { (directory) throws(StoreError) in
@@ -92,7 +78,9 @@ package enum Daemon {
         storeOptions.isReplicated = access != nil
         storeOptions.evictsBlobs = options.replica.localByteCountMax != nil
         let whole = storeOptions
-        let open = { try BlobStore.open(at: options.dataPath, options: whole) }
+        storeOptions.usesWriteAheadLog = options.limits.isLogging
+        let logging = storeOptions
+        let open = { try BlobStore.open(at: options.dataPath, options: logging) }
         guard let access else { return try open() }
         let watch = try StartWatch(access)
         let store = Result {

@@ -1,3 +1,4 @@
+import BlobStore
 import Logging
 
 /// What the service manager is told about a running daemon. Only the main thread uses it.

@@ -1,34 +1,6 @@
 import BlobStore
 import CLinux
 
-/// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines.
-struct Instant: Hashable, Comparable {
-    /// Nanoseconds since a moment that does not change while the machine runs.
-    let nanoseconds: Int64
-
-    static var now: Instant { Instant(nanoseconds: clinux_monotonic_ns()) }
-
-    static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
-
-    func after(milliseconds: Int) -> Instant {
-        Instant(nanoseconds: nanoseconds + Int64(milliseconds) * 1_000_000)
-    }
-
-    func after(microseconds: Int) -> Instant {
-        Instant(nanoseconds: nanoseconds + Int64(microseconds) * 1_000)
-    }
-
-    /// Rounded down.
-    func microseconds(since earlier: Instant) -> Int {
-        Int((nanoseconds - earlier.nanoseconds) / 1_000)
-    }
-
-    /// Rounded down.
-    func milliseconds(since earlier: Instant) -> Int {
-        Int((nanoseconds - earlier.nanoseconds) / 1_000_000)
-    }
-}
-
 extension Int64 {
     /// The boot clock in milliseconds (`CLOCK_BOOTTIME`).
     static var bootMilliseconds: Int64 { clinux_boot_ns() / 1_000_000 }

@@ -1,3 +1,4 @@
+import BlobStore
 package import Glibc
 
 /// Small files of the operator, read as a whole.

@@ -1,3 +1,4 @@
+import BlobStore
 import Synchronization
 
 struct WorkerMessage: Sendable {

@@ -60,7 +60,7 @@ struct WriterLoop {
             let now = Instant.now
             if maintenance.isDue(asOf: now) { try maintenance.run(asOf: now) }
             commitWaiters.completeCommitted(in: store)
-            if !commitWaiters.isEmpty { writer.checkpoints.ask() }
+            if !commitWaiters.isEmpty { store.checkpoints?.ask() }
             // After the last step of a long change, another one may be queued.
             if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: now) }
         }
@@ -229,8 +229,7 @@ struct WriterLoop {
         if let position = context.scrub.takePosition() {
             try ignoringFull { () throws(StoreError) in try store.write(position) }
         }
-        writer.checkpoints.close()
-        try store.endLogging()
+        try store.close()
         commitWaiters.completeCommitted(in: store)
     }
 

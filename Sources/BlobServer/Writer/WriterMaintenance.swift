@@ -15,8 +15,6 @@ struct WriterMaintenance {
     private static let reclaimedSecondsAhead = 10
     /// How often the shipped position is written to the store's file while nothing changes.
     private static let shippedSaveMilliseconds = 1_000
-    /// How often it is tried to begin a log for which there was no room at the start.
-    private static let loggingPauseMilliseconds = 10_000
     /// The pause after an attempt to fetch a damaged payload.
     private static let repairPauseMilliseconds = 60_000
     /// The same for a short payload: bases and segments are read until it is found.
@@ -34,7 +32,6 @@ struct WriterMaintenance {
     /// The bytes that publishes had added, and when that was recorded.
     private var published = (byteCount: 0, at: Instant.now)
     private var nextSave = Instant.now
-    private var nextLogging = Instant.now
     private var healing = HealingPosition()
     private var nextHealing = Instant.now
     private var failures: FailureLog
@@ -111,13 +108,6 @@ struct WriterMaintenance {
             }
         }
         if context.store.needsScrubber { context.scrub.thread.wake() }
-        if now >= nextLogging {
-            nextLogging = now.after(milliseconds: Self.loggingPauseMilliseconds)
-            try attempt("begin the write-ahead log") { (maintenance, store) throws(StoreError) in
-                guard try store.resumeLogging() else { return }
-                maintenance.context.log.notice("There is space for the write-ahead log again")
-            }
-        }
         try attempt("truncate the data file") { (_, store) throws(StoreError) in
             try store.trimFile()
         }

@@ -36,8 +36,7 @@ final class WriterThread: Sendable {
     let context: DaemonContext
     let state = Mutex(State())
     let thread: ServiceThread
-    /// Commits what this thread's changes have left in the log.
-    let checkpoints: CheckpointThread
+    private let failures: Mutex<FailureLog>
     /// Called once, when a sync has failed. Nothing may be synced again in this process.
     let onOutcomeUnknown: @Sendable () -> Void
 
@@ -46,12 +45,12 @@ final class WriterThread: Sendable {
     ) throws(SystemError) {
         self.context = context
         self.onOutcomeUnknown = onOutcomeUnknown
+        failures = Mutex(FailureLog(context.log))
         thread = try ServiceThread()
-        checkpoints = try CheckpointThread(context)
     }
 
     func start() throws(SystemError) {
-        try checkpoints.start(for: self)
+        context.store.checkpoints?.serve(checkpointHost)
         try thread.start("blobd-writer") { [self] in
             var loop = WriterLoop(self)
             loop.run()
@@ -82,9 +81,7 @@ final class WriterThread: Sendable {
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let outcome: TaskOutcome<Value>
-        do throws(SystemError) { outcome = try TaskOutcome() } catch {
-            throw .io(operation: "\(error.call)", errno: error.code)
-        }
+        do throws(SystemError) { outcome = try TaskOutcome() } catch { throw StoreError(error) }
         let isEnded = state.withLock { state in
             if !state.isEnded { state.tasks.append { outcome.note($0, body) } }
             return state.isEnded
@@ -107,7 +104,36 @@ final class WriterThread: Sendable {
     /// Applies queued changes. A long change ends after its current step, and the client may repeat its request.
     func close() {
         thread.close()
-        checkpoints.close()
+        context.store.checkpoints?.close()
+    }
+
+    /// What follows the commits of what this thread's changes have left in the log.
+    private var checkpointHost: CheckpointHost {
+        let replica = context.replica
+        var host = CheckpointHost()
+        host.isShipped = { replica.role == .leader }
+        host.attempted = { [weak self] in
+            self?.thread.wake()
+            if replica.role == .leader { replica.signal.notify() }
+        }
+        host.failed = { [weak self] work, error in self?.note(error, of: work) }
+        return host
+    }
+
+    private func note(_ error: StoreError, of work: StaticString) {
+        switch error {
+        // Publishes are refused meanwhile, which is logged.
+        case .full: break
+        case .outcomeUnknown:
+            // The writer's next change fails, and ends the process.
+            _ = Result { () throws(StoreError) in
+                try write { (store) throws(StoreError) in try store.commitPending() }
+            }
+        default:
+            failures.withLock {
+                $0.note(.error, of: "\(work)", "Cannot \(work), and tries again: \(error)")
+            }
+        }
     }
 }
 

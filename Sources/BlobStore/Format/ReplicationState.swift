@@ -16,31 +16,6 @@ package struct LogPosition: Sendable, Hashable {
     }
 }
 
-/// 16 random bytes that tell one run of a leader, or one log, from every other.
-package struct Nonce: Sendable, Hashable, BitwiseCopyable, CustomStringConvertible {
-    package let high: UInt64
-    package let low: UInt64
-
-    /// One that was never used.
-    package static func random() -> Nonce {
-        Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
-    }
-
-    package init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
-    package var description: String {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: high)
-        bytes.append(bigEndian: low)
-        var text: [UInt8] = []
-        Hex.append(bytes.span.bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
 /// The value `replication` of the table `meta`: how this store belongs to a shard. Absent in a store that
 /// never began to.
 package struct ReplicationState: Equatable, Sendable, MetaValue {
@@ -126,79 +101,5 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         bytes.appendZeros(8)
         Self.form.seal(&bytes)
         return bytes
-    }
-}
-
-/// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the changes.
-///
-/// The numbers of an epoch begin after a gap, and so do those of a leader that was started without its bucket.
-/// Numbers in a gap were given by another leader, or another copy of this one, to changes that were lost.
-struct EpochList: Equatable, MetaValue {
-    /// One epoch, or a start in it.
-    struct Epoch: Equatable, BitwiseCopyable {
-        var epoch: UInt64
-        /// The last revision before the gap.
-        var revisionBefore: UInt64
-        /// The revision that the epoch begins after.
-        var revision: UInt64
-        /// The last batch before this epoch's first.
-        var sequence: UInt64
-
-        fileprivate static let byteCount = 32
-    }
-
-    static let name = "epochs"
-    private static let form = ValueForm(
-        "the epochs of the replication",
-        byteCounts: 4...StoreLimits.epochCountMax * Epoch.byteCount + 4, checksumAt: -4,
-        restAt: nil)
-    /// In the order of their epochs, and of their revisions.
-    private(set) var epochs: [Epoch] = []
-
-    init() {}
-
-    init(_ value: RawSpan) throws(StoreError) {
-        try Self.form.check(value)
-        let count = (value.byteCount - 4) / Epoch.byteCount
-        guard value.byteCount == count * Epoch.byteCount + 4 else { throw Self.form.damaged }
-        for index in 0..<count {
-            let epoch: Epoch = value.words(index * Epoch.byteCount)
-            guard epoch.revisionBefore <= epoch.revision,
-                epochs.last.map({ $0.epoch <= epoch.epoch && $0.revision <= epoch.revisionBefore })
-                    != false
-            else { throw Self.form.damaged }
-            epochs.append(epoch)
-        }
-    }
-
-    var value: [UInt8] {
-        var bytes: [UInt8] = []
-        for epoch in epochs { bytes.append(words: epoch) }
-        bytes.appendZeros(4)
-        Self.form.seal(&bytes)
-        return bytes
-    }
-
-    /// With a new epoch. Of too many the oldest go.
-    func adding(_ epoch: Epoch) -> EpochList {
-        var list = self
-        list.epochs = (epochs + [epoch]).suffix(StoreLimits.epochCountMax)
-        return list
-    }
-
-    /// Whether a revision was, or may be, given in this history. One before the oldest known epoch counts as none,
-    /// unless that is the first.
-    func hasRevision(_ revision: UInt64) -> Bool {
-        guard let first = epochs.first else { return true }
-        guard let index = epochs.lastIndex(where: { $0.revision <= revision }) else {
-            return first.epoch == 1 && revision <= first.revisionBefore
-        }
-        return index + 1 == epochs.count || revision <= epochs[index + 1].revisionBefore
-    }
-
-    /// Whether a batch of an epoch belongs to this history: not if it was given after the next leader took over.
-    func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
-        guard let next = epochs.first(where: { $0.epoch > epoch }) else { return true }
-        return sequence <= next.sequence
     }
 }

@@ -1,5 +1,4 @@
 internal import Bytes
-internal import CChecksum
 
 /// A value of the table `meta`, which stands under its name.
 protocol MetaValue {
@@ -120,25 +119,5 @@ struct ValueForm: Sendable {
 
     private func offset(in value: RawSpan) -> Int {
         checksumOffset < 0 ? value.byteCount + checksumOffset : checksumOffset
-    }
-}
-
-/// CRC-32 as zlib computes it (`crc32`).
-struct Checksum: Equatable {
-    var value: UInt32 = 0
-
-    init() {}
-
-    init(_ bytes: RawSpan) { update(bytes) }
-
-    /// Of a key and the bytes under it, so that what stands in another's place does not pass.
-    init(key: RawSpan, _ bytes: RawSpan) {
-        update(key)
-        update(bytes)
-    }
-
-    @inline(__always)
-    mutating func update(_ bytes: RawSpan) {
-        bytes.withUnsafeBytes { value = cchecksum_crc32(value, $0.baseAddress, $0.count) }
     }
 }

@@ -33,8 +33,20 @@ public struct StoreOptions: Sendable {
     /// damaged or another's. Acknowledged changes that were only there are lost then.
     public var discardsLog = false
 
-    /// Called with what was found in the log, before the store is handed out. On the opening
-    /// thread.
+    /// For writing: whether a change is acknowledged once it is in a write-ahead log (`changes.log`): one sync of a few
+    /// blocks, instead of two and all pages that it touches. A thread of the store commits what is in the log, within a
+    /// second or when another process opens the store for reading; this process reads a change at once. A long payload
+    /// (``StoreLimits/loggedBatchByteCountMax``) is committed as without a log. It takes a file of
+    /// ``StoreLimits/logByteCount`` bytes, and up to about as much memory for what is not committed. Where the disk has no
+    /// room for the file, changes are committed one by one until it has.
+    ///
+    /// End it with ``BlobStore/close()``, or by releasing the store. After a crash the next opening for writing commits
+    /// what is in the log; until then opening it for reading is refused. Off by default: without it a process that exits
+    /// leaves nothing to be done, and no thread runs that the program did not start.
+    public var usesWriteAheadLog = false
+
+    /// Called with what was found in the log, on the opening thread, before the store is handed out; later on another
+    /// thread, with what is left out of a commit, and when there is room for the log again. Do not keep the store in it.
     public var onLogNotice: (@Sendable (LogNotice) -> Void)?
 
     /// For writing: whether who opens it knows that it may belong to a shard. A store that does is refused
@@ -97,6 +109,10 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
     /// An entry that acknowledged changes have written could not be put into `data.mdb`, since a page where it belongs
     /// is damaged. It is lost, and all other changes are committed.
     case leftOut(reason: String)
+    /// The disk has no room for a log (``StoreOptions/usesWriteAheadLog``). It is tried again.
+    case lacksRoom
+    /// The log has begun for which there was no room.
+    case hasRoomAgain
 
     /// What it means.
     public var description: String {
@@ -107,6 +123,9 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
         case .discarded(let reason): "Opened without changes.log: \(reason)"
         case .leftOut(let reason):
             "Lost an entry of an acknowledged change, whose page is damaged: \(reason). Run blobd verify"
+        case .lacksRoom:
+            "No space for the write-ahead log: each change is committed before it is acknowledged"
+        case .hasRoomAgain: "There is space for the write-ahead log again"
         }
     }
 }

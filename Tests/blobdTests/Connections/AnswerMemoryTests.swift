@@ -1,3 +1,4 @@
+import BlobStore
 import Testing
 
 @testable import BlobServer

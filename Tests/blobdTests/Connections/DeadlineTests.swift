@@ -1,4 +1,5 @@
 import BlobProtocol
+import BlobStore
 import TestSupport
 import Testing
 

@@ -5,7 +5,7 @@ import Testing
 /// Which folder may use which. Arrows point one way, so that a folder can be read with what is below it alone.
 @Suite struct RoomsTests {
     /// Each room stands above those that it uses. A module's name stands for all of its folders; a folder without its
-    /// module is one of the same module.
+    /// module is one of the same module. A folder in a room is a room of its own where it is named here.
     ///
     /// The first two rooms may be used by all others.
     static let allowed: [(room: String, uses: [String])] = rows(
@@ -27,18 +27,28 @@ import Testing
         ObjectStore/Probe:        Values Signing Client
 
         BlobStore/Values:         BlobJSON
-        BlobStore/Envelope:       BlobJSON Hashing Values
+        BlobStore/Threads:        Values
         BlobStore/Format:         BlobJSON Hashing Values
+        BlobStore/Files:          LMDB Values
         BlobStore/Leases:         LMDB Values Format
+        BlobStore/Integrity:      Values Format
         BlobStore/Memtable:       LMDB
-        BlobStore/Tables:         LMDB Values Format Leases Memtable
-        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Leases Memtable Tables
+        BlobStore/Replication/State: Values Format Leases
+        BlobStore/Tables:         LMDB Values Format Files Leases Integrity Memtable
+                                  Replication/State
+        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Files Leases Integrity Memtable
+                                  Replication/State Tables
         BlobStore/Owners:         LMDB Hashing Values Format Tables
         BlobStore/Records:        LMDB BlobJSON Values Format Tables Blobs
-        BlobStore/Commit:         LMDB Values Format Leases Memtable Tables Blobs Owners Records
-        BlobStore/Maintenance:    LMDB Hashing Values Format Leases Tables Blobs Records Commit
+        BlobStore/Replication/Outbox: LMDB Values Format Replication/State Tables
+        BlobStore/Commit:         LMDB Values Threads Format Files Leases Memtable Replication/State
+                                  Tables Blobs Owners Records Replication/Outbox
+        BlobStore/Maintenance:    LMDB Hashing Values Format Files Leases Tables Blobs Records
+                                  Commit
         BlobStore/Backup:         LMDB Hashing Values Format Leases Tables Blobs
-        BlobStore:                LMDB Hashing BlobStore
+        BlobStore:                LMDB Hashing Values Threads Format Files Leases Integrity Memtable
+                                  Tables Blobs Owners Records Commit Maintenance Backup
+        BlobStore/Replication:    LMDB Hashing BlobStore
 
         BlobProtocol/Shared:      BlobJSON
         BlobProtocol/Binary:      Shared
@@ -64,14 +74,15 @@ import Testing
         Replication/Roles:        BlobStore Bucket Values Objects Log Following Leading
 
         BlobServer/Net:           BlobStore
+        BlobServer/Envelope:      BlobStore BlobJSON Hashing
         BlobServer/Walk:          BlobStore Net
         BlobServer/Limits:        BlobStore BlobProtocol Net
         BlobServer/Metrics:       BlobStore BlobProtocol Net Limits
         BlobServer/Logs:          BlobStore BlobProtocol Net Limits Metrics
         BlobServer/Writer:        BlobStore BlobProtocol ObjectStore Replication Net Limits Metrics
                                   Logs
-        BlobServer/Handlers:      BlobStore BlobProtocol BlobJSON ObjectStore Net Limits Metrics
-                                  Logs Writer
+        BlobServer/Handlers:      BlobStore BlobProtocol BlobJSON ObjectStore Envelope Net Limits
+                                  Metrics Logs Writer
         BlobServer/Connections:   BlobStore BlobProtocol Net Limits Metrics Logs Writer Handlers
         BlobServer/Replicas:      BlobStore BlobProtocol ObjectStore Replication Net Limits Logs
                                   Writer
@@ -171,7 +182,9 @@ private struct Sources {
         for case let file as URL in try #require(found) where file.pathExtension == "swift" {
             let folders = file.deletingLastPathComponent().pathComponents
                 .dropFirst(root.pathComponents.count)
-            let room = folders.prefix(2).joined(separator: "/")
+            let inner = folders.prefix(3).joined(separator: "/")
+            let isRoom = RoomsTests.allowed.contains { $0.room == inner }
+            let room = isRoom ? inner : folders.prefix(2).joined(separator: "/")
             let words = Self.words(of: try Files.read(file.path))
             for (keyword, name) in zip(words, words.dropFirst())
             where Self.keywords.contains(keyword) && name.first?.isUppercase == true {

@@ -1,5 +1,6 @@
 import Glibc
 import LMDB
+import Synchronization
 import TestSupport
 import Testing
 
@@ -108,9 +109,10 @@ extension TemporaryFolder {
 }
 
 /// What a store said of its log.
-final class Notices: @unchecked Sendable {
-    // Sendable: the store calls on the thread that opens it.
-    private(set) var all: [LogNotice] = []
+final class Notices: Sendable {
+    private let list = Mutex<[LogNotice]>([])
 
-    func add(_ notice: LogNotice) { all.append(notice) }
+    var all: [LogNotice] { list.withLock { $0 } }
+
+    func add(_ notice: LogNotice) { list.withLock { $0.append(notice) } }
 }

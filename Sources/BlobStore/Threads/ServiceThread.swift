@@ -1,10 +1,10 @@
-import CLinux
-import Glibc
-import Synchronization
+internal import CLinux
+internal import Glibc
+internal import Synchronization
 
-/// A thread of the daemon, or several with the same work: starts, wakes, closes and joins them. The body returns when
+/// A thread, or several with the same work: starts, wakes, closes and joins them. The body returns when
 /// ``isClosing`` is true and it has finished what it began. It handles its own errors.
-final class ServiceThread: Sendable {
+package final class ServiceThread: Sendable {
     private let signal: WakeSignal
     private let closing = Atomic(false)
     private let runningCount = Atomic(0)
@@ -15,10 +15,10 @@ final class ServiceThread: Sendable {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    init() throws(SystemError) { signal = try WakeSignal() }
+    package init() throws(SystemError) { signal = try WakeSignal() }
 
     /// `name`, of at most 15 bytes, appears in `top -H`.
-    func start(
+    package func start(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         var handle = pthread_t()
@@ -48,24 +48,24 @@ final class ServiceThread: Sendable {
     }
 
     /// Whether a body is still running.
-    var isRunning: Bool { runningCount.load(ordering: .acquiring) > 0 }
+    package var isRunning: Bool { runningCount.load(ordering: .acquiring) > 0 }
 
-    var isClosing: Bool { closing.load(ordering: .acquiring) }
+    package var isClosing: Bool { closing.load(ordering: .acquiring) }
 
-    var signalNumber: Int32 { signal.number }
+    package var signalNumber: Int32 { signal.number }
 
     /// Wakes one of the threads, or ends its next wait at once.
-    func wake() { signal.notify() }
+    package func wake() { signal.notify() }
 
     /// Waits until woken, for at most `milliseconds`; negative: no limit. For the thread itself.
-    func wait(milliseconds: Int) { signal.wait(milliseconds: milliseconds) }
+    package func wait(milliseconds: Int) { signal.wait(milliseconds: milliseconds) }
 
-    func stop() {
+    package func stop() {
         closing.store(true, ordering: .releasing)
         wake()
     }
 
-    func join() {
+    package func join() {
         let started = handles.withLock { handles in
             defer { handles = [] }
             return handles
@@ -73,7 +73,7 @@ final class ServiceThread: Sendable {
         for handle in started { pthread_join(handle, nil) }
     }
 
-    func close() {
+    package func close() {
         stop()
         join()
     }

@@ -1,5 +1,7 @@
+import BlobStore
+
 /// Whose push service.
-public enum PushPlatform: String, Sendable, CaseIterable {
+enum PushPlatform: String, Sendable, CaseIterable {
     /// Apple's.
     case apns
     /// Google's.
@@ -11,7 +13,7 @@ public enum PushPlatform: String, Sendable, CaseIterable {
 
     /// The most bytes of a push. The sender encrypts a Web Push into one record of 4,096 bytes, which also has a
     /// header of 86, a tag of 16 and a delimiter (RFC 8291, section 4).
-    public var byteCountMax: Int {
+    var byteCountMax: Int {
         switch self {
         case .apns, .fcm: 4_096
         case .wns: 5_000
@@ -20,15 +22,15 @@ public enum PushPlatform: String, Sendable, CaseIterable {
     }
 
     /// The style of a push that asks for none.
-    public var defaultStyle: PushStyle { self == .webpush ? .alert : .silent }
+    var defaultStyle: PushStyle { self == .webpush ? .alert : .silent }
 }
 
 /// A field of the request to a push service.
-public struct PushHeader: Sendable, Hashable {
+struct PushHeader: Sendable, Hashable {
     /// Its name, as the service's documentation writes it.
-    public let name: String
+    let name: String
     /// Its value.
-    public let value: String
+    let value: String
 
     init(_ name: String, _ value: String) {
         self.name = name
@@ -37,7 +39,7 @@ public struct PushHeader: Sendable, Hashable {
 }
 
 /// How a push shows itself.
-public enum PushStyle: String, Sendable, CaseIterable {
+enum PushStyle: String, Sendable, CaseIterable {
     /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes.
     case silent
     /// As a text, which the system shows even where the app does not run.
@@ -45,7 +47,7 @@ public enum PushStyle: String, Sendable, CaseIterable {
 }
 
 /// Why there is no push for a notification.
-public enum EnvelopeError: Error, Sendable, Hashable {
+enum EnvelopeError: Error, Sendable, Hashable {
     /// It would be longer than the provider takes.
     case tooLarge(byteCount: Int, limit: Int)
     /// An alert needs a title or a message, and there is neither.
@@ -55,13 +57,13 @@ public enum EnvelopeError: Error, Sendable, Hashable {
 }
 
 /// The push that tells a device of a notification: its id, never its payload.
-public struct Envelope: Sendable, Hashable {
+struct Envelope: Sendable, Hashable {
     /// `application/json` or `text/xml`.
-    public let mediaType: String
+    let mediaType: String
     /// What to send. It says whom to where FCM's token was given; else the sender adds that.
-    public private(set) var bytes: [UInt8]
+    private(set) var bytes: [UInt8]
     /// The fields of the request that carries it, besides those that say who sends it and to whom.
-    public var headers: [PushHeader] = []
+    var headers: [PushHeader] = []
 
     init(mediaType: String, bytes: [UInt8]) {
         self.mediaType = mediaType
@@ -84,7 +86,7 @@ public struct Envelope: Sendable, Hashable {
     ///     notification lives.
     /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, ``EnvelopeError/silentWebPush``, and
     ///   ``EnvelopeError/tooLarge(byteCount:limit:)``.
-    public static func render(
+    static func render(
         _ record: Record, for platform: PushPlatform, style: PushStyle? = nil,
         token: String? = nil, link: String? = nil, page: String? = nil, asOf now: Timestamp
     ) throws(EnvelopeError) -> Envelope {

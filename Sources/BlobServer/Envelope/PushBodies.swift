@@ -1,5 +1,6 @@
-internal import BlobJSON
-internal import Bytes
+import BlobJSON
+import BlobStore
+import Bytes
 
 extension Envelope {
     init(json: PushJSON) {

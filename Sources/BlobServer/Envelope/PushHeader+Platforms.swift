@@ -1,5 +1,6 @@
-internal import Bytes
-internal import Hashing
+import BlobStore
+import Bytes
+import Hashing
 
 extension PushHeader {
     /// Bytes of an `apns-collapse-id`.

@@ -99,42 +99,6 @@ extension BlobStore {
     }
 }
 
-extension ReplicationState {
-    /// The last batch that the outbox has in vain: what a leader has shipped, and whatever a follower has; 0:
-    /// none.
-    fileprivate var lastOutboxGarbage: UInt64 {
-        switch role {
-        case .leader: sequence
-        case .follower: .max
-        case .deposed: 0
-        }
-    }
-}
-
-extension ChangeTransaction {
-    /// Writes the state as it is now, and removes some of what is shipped from the outbox. Returns the state that was
-    /// written, which counts once it is committed; nil: the file has it. And how many batches were removed.
-    mutating func saveShipped(
-        _ replication: Replication, removing countMax: Int
-    ) throws(StoreError) -> (state: ReplicationState?, removedCount: Int) {
-        let (state, saved) = replication.shard.withLock { ($0.state, $0.saved) }
-        guard let state else { return (nil, 0) }
-        let isStale = state != saved
-        if isStale { try set(state) }
-        let count = try removeOutbox(upTo: state.lastOutboxGarbage, countMax: countMax)
-        return (isStale ? state : nil, count)
-    }
-
-    /// Removes the first batches of the outbox, up to a batch. Returns how many.
-    fileprivate mutating func removeOutbox(
-        upTo sequence: UInt64, countMax: Int
-    ) throws(StoreError) -> Int {
-        let keys = try outboxKeys(upTo: sequence, countMax: countMax)
-        for key in keys { try removeIndex(key) }
-        return keys.count
-    }
-}
-
 extension BlobStore {
     /// Forgets blobs that were retired up to a batch, the last one of the oldest base that is kept. A change like any
     /// other: a follower makes it when its leader has. Returns how many; fewer than `countMax`: those were all.

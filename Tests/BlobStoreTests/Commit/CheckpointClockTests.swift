@@ -1,7 +1,6 @@
-import BlobStore
 import Testing
 
-@testable import BlobServer
+@testable import BlobStore
 
 /// When what is only in the log is committed.
 @Suite final class CheckpointClockTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BlobServer
 @testable import BlobStore
 
 /// The times, priorities and limits of pushes. Their forms are in `Tests/Exchanges/pushes.txt`.
