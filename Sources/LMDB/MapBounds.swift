@@ -44,6 +44,12 @@ internal import Synchronization
         unsafe state.deallocate()
     }
 
+    /// The number of the page that an address of the map is in.
+    func page(of address: UnsafeRawPointer?) -> UInt {
+        unsafe (UInt(bitPattern: address) &- state.pointee.start)
+            / UInt(state.pointee.pageByteCount)
+    }
+
     var pageByteCount: Int {
         @inline(__always)
         get { unsafe state.pointee.pageByteCount }

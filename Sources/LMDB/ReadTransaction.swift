@@ -164,11 +164,10 @@ extension MDB_stat {
         return value
     }
 
-    /// Where in the map the value of a key begins; nil: there is no such key. Values of the same page of the map are on
-    /// the same page of the file. One lookup.
-    package func address(ofValueFor key: RawSpan, in table: Table) throws(LMDBError) -> UInt? {
+    /// The number of the page that the value of a key begins in; nil: there is no such key. One lookup.
+    package func page(ofValueFor key: RawSpan, in table: Table) throws(LMDBError) -> UInt? {
         guard let found = unsafe try lookUp(key, in: table) else { return nil }
-        return UInt(bitPattern: unsafe found.mv_data)
+        return unsafe slot.pointee.bounds.page(of: found.mv_data)
     }
 
     /// Whether all entries of the page that a value is in fill that page as they should: liblmdb moves them by the

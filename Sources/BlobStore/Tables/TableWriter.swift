@@ -84,8 +84,8 @@ struct TableWriter: ~Copyable {
 
     /// Counts the page of a key that is there, unless the frozen memtable alone has it, where it is on any.
     private mutating func countPage(ofFound key: RawSpan, in table: Table) {
-        if let address = try? snapshot.transaction.view.address(ofValueFor: key, in: table),
-            memtable.noteTouched(page: address / UInt(snapshot.store.environment.pageByteCount))
+        if let page = try? snapshot.transaction.view.page(ofValueFor: key, in: table),
+            memtable.noteTouched(page: page)
         {
             return
         }
