@@ -101,15 +101,17 @@ struct SeedRoomTests {
     }
 
     // It was started again and again: there was no room for the empty store in the place of the old one.
-    @Test("A host whose disk has no room even to remove the old store says so once, and waits")
-    func noRoomToRemove() throws {
+    @Test(
+        "A host whose disk has no room even to remove the old store says so once, and waits",
+        arguments: [0, 4 << 10])
+    func noRoomToRemove(freeByteCount: Int) throws {
         let disk = try SmallDisk(byteCount: 34 << 20)
         let (a, b) = try hosts(on: disk)
         // The new store is much smaller.
         for number in 0..<10 { try b.store.delete("\(number)", asOf: noon) }
         try b.lead()
         try b.writeBase()
-        try disk.fill(leaving: 40 << 10)
+        try disk.fill(leaving: freeByteCount)
         var waitCount = 0
         a.onWait = {
             waitCount += 1
