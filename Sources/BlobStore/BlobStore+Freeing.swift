@@ -10,15 +10,16 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - byteCountMax: stored bytes to free, but at least one chunk, and a blob of a few chunks as a whole.
+    ///   - countMax: blobs to free.
     ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that sends zero-copy.
     public func freeOrphans(
-        byteCountMax: Int, bootMilliseconds: Int64? = nil
+        byteCountMax: Int, countMax: Int = StoreLimits.freedTogetherCountMax,
+        bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> FreeResult {
         let isThere = try makeSnapshot().hasOrphan()
         guard isThere else { return FreeResult() }
-        pipeline.pace(StoreLimits.freedTogetherCountMax)
         return try pipeline.whileWriting(committing: false) { () throws(StoreError) in
-            let found = try findOrphans(byteCountMax, bootMilliseconds)
+            let found = try findOrphans(byteCountMax, countMax, bootMilliseconds)
             // Where many have to wait, each step looks at some of them.
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
@@ -38,7 +39,7 @@ extension BlobStore {
     }
 
     private func findOrphans(
-        _ byteCountMax: Int, _ bootMilliseconds: Int64?
+        _ byteCountMax: Int, _ countMax: Int, _ bootMilliseconds: Int64?
     ) throws(StoreError) -> ReadyOrphans {
         let snapshot = try makeSnapshot()
         var rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
@@ -47,7 +48,9 @@ extension BlobStore {
         let first = pipeline.freeing.withLock { $0.nextNumberAlone }
         return try snapshot.orphans(
             allowedBy: rule, except: core.quarantine, from: first,
-            byteCountMax: byteCountMax, lookingAt: StoreLimits.freedCountMax)
+            byteCountMax: byteCountMax,
+            readyCountMax: min(max(countMax, 1), StoreLimits.freedTogetherCountMax),
+            lookingAt: StoreLimits.freedCountMax)
     }
 
     /// Gives back what is allocated at the file's end and was not needed between the last two calls. Once a second.

@@ -58,6 +58,9 @@ extension BlobStore {
         return try pipeline.apply(changes, asOf: now, side)
     }
 
+    /// Waits a little, for so many removals, where a commit lags behind what follows it, as each change does.
+    package func pace(_ count: Int) { pipeline.pace(count) }
+
     /// Publishes one part; returns once it is on disk.
     ///
     /// - Throws: why it was refused, or ``StoreError/outcomeUnknown(_:)``.

@@ -45,7 +45,7 @@ internal import Synchronization
     }
 
     /// The number of the page that an address of the map is in.
-    func page(of address: UnsafeRawPointer?) -> UInt {
+    func page(of address: UnsafeRawPointer) -> UInt {
         unsafe (UInt(bitPattern: address) &- state.pointee.start)
             / UInt(state.pointee.pageByteCount)
     }

@@ -164,10 +164,11 @@ extension MDB_stat {
         return value
     }
 
-    /// The number of the page that the value of a key begins in; nil: there is no such key. One lookup.
+    /// The number of the page that the entry of a key is on, or the first of those that its long value has; nil: there is no such key. One lookup.
     package func page(ofValueFor key: RawSpan, in table: Table) throws(LMDBError) -> UInt? {
         guard let found = unsafe try lookUp(key, in: table) else { return nil }
-        return unsafe slot.pointee.bounds.page(of: found.mv_data)
+        // An empty value at a page's end begins after it, and its key before it.
+        return unsafe slot.pointee.bounds.page(of: UnsafeRawPointer(found.mv_data) - 1)
     }
 
     /// Whether all entries of the page that a value is in fill that page as they should: liblmdb moves them by the

@@ -62,7 +62,7 @@ struct WriterLoop {
             commitWaiters.completeCommitted(in: store)
             if !commitWaiters.isEmpty { store.checkpoints?.ask() }
             // After the last step of a long change, another one may be queued.
-            if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: now) }
+            if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: .now) }
         }
     }
 

@@ -7,6 +7,7 @@ import Replication
 struct WriterMaintenance {
     private static let sweepCountMax = 128
     private static let freedByteCountMax = 8 << 20
+    private static let freedCountMax = 256
     /// About how long free pages are returned to the file system before the writer looks for changes.
     private static let reclaimMicrosecondsMax = 5_000
     /// The pause after that, so that it takes a twentieth of the writer's time.
@@ -28,6 +29,8 @@ struct WriterMaintenance {
     private var nextSweep = Instant.now
     /// Of the limits from which ``nextSweep`` was computed.
     private var generation = 0
+    /// What the last step has removed and freed.
+    private var removedCount = 0
     private var nextReclaim = Instant.now
     /// The bytes that publishes had added, and when that was recorded.
     private var published = (byteCount: 0, at: Instant.now)
@@ -81,6 +84,8 @@ struct WriterMaintenance {
         context.replica.look(at: context.store, asOf: now)
         context.replica.fetches.expire(asOf: now)
         var hasMore = false
+        context.store.pace(removedCount)
+        removedCount = 0
         // A follower only hides expired notifications; its leader removes them.
         if mayDelete(), context.replica.refusal == nil {
             try attempt("remove expired notifications") { (maintenance, store) throws(StoreError) in
@@ -89,7 +94,9 @@ struct WriterMaintenance {
         }
         try attempt("free blobs without references") { (maintenance, store) throws(StoreError) in
             let freed = try store.freeOrphans(
-                byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+                byteCountMax: Self.freedByteCountMax, countMax: Self.freedCountMax,
+                bootMilliseconds: .bootMilliseconds)
+            maintenance.removedCount += freed.blobs
             if freed.more { hasMore = true }
         }
         reportIrremovable()
@@ -182,6 +189,7 @@ struct WriterMaintenance {
     private mutating func sweep(_ store: BlobStore) throws(StoreError) -> Bool {
         let swept = try store.sweepExpired(asOf: .now, limit: Self.sweepCountMax)
         context.counters.expired.add(swept.expired)
+        removedCount += swept.expired
         if swept.damaged > 0 {
             failures.note(
                 .error, of: "remove damaged expired notifications",

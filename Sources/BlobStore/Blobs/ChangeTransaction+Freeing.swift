@@ -56,12 +56,12 @@ extension TableReader where Self: ~Copyable {
     /// Orphans that may be freed, from number `first` on, up to about `byteCountMax` stored bytes.
     borrowing func orphans(
         allowedBy rule: FreeingRule, except quarantine: Quarantine, from first: UInt64 = 0,
-        byteCountMax: Int, lookingAt countMax: Int = .max
+        byteCountMax: Int, readyCountMax: Int = StoreLimits.freedTogetherCountMax,
+        lookingAt countMax: Int = .max
     ) throws(StoreError) -> ReadyOrphans {
         var result = ReadyOrphans(nextNumber: first)
         var bytes = 0
         let start = Keys.state(first, .toBeFreed)
-        let readyCountMax = StoreLimits.freedTogetherCountMax
         result.isAll = true
         try walkReadable(tables.orphans, from: start.span.bytes) { (cursor) throws(StoreError) in
             guard cursor.isAtOrphan else { return false }

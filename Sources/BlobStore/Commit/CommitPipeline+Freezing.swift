@@ -70,6 +70,7 @@ extension CommitPipeline {
             if case .outcomeUnknown = error { throw error }
             if case .full = error { uncommitted.isStuck = true }
             core.tree.withLock { _ in frozen.result = nil }
+            commitLag.store(0, ordering: .relaxed)
             throw error
         }
         uncommitted.frozen = nil

@@ -43,8 +43,7 @@ extension CommitPipeline {
         asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         _ body: (inout ChangeTransaction, Int) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        pace(count)
-        return try whileWriting(committing: false) { () throws(StoreError) in
+        try whileWriting(committing: false) { () throws(StoreError) in
             try inShrinkingSteps(of: count) { (count) throws(StoreError) in
                 try inBatch(
                     BatchPlan(growth: try growth(count), core), asOf: now,

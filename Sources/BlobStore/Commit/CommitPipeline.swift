@@ -205,12 +205,8 @@ final class CommitPipeline: Sendable {
     private func growth(with batch: BatchPlan) -> PendingGrowth {
         var growth = uncommitted.growth
         if !uncommitted.isPending, uncommitted.log != nil {
-            if let byteCount = try? tableByteCount() {
-                growth.tableByteCount =
-                    byteCount + (uncommitted.frozen?.growth.added(toTablesOf: byteCount) ?? 0)
-            } else {
-                growth.tableByteCount = .max
-            }
+            growth.begin(
+                over: uncommitted.frozen?.growth, tableByteCount: try? tableByteCount())
         }
         growth.add(batch)
         return growth
@@ -253,7 +249,9 @@ final class CommitPipeline: Sendable {
 
     /// Notes how far what is being committed is behind what follows it, which is to be done before that is too much.
     private func noteCommitLag() {
-        guard let frozen = uncommitted.frozen, let log = uncommitted.log else { return }
+        // Who waits for room does not wait for a commit besides.
+        guard let frozen = uncommitted.frozen, let log = uncommitted.log, !uncommitted.isStuck
+        else { return commitLag.store(0, ordering: .relaxed) }
         let filled = max(
             space.pendingShare(uncommitted.growth),
             log.byteCount * 1_000 / StoreLimits.logAreaByteCount,

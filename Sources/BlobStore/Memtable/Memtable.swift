@@ -181,9 +181,10 @@ internal import Synchronization
         let hash = head.pointee.keys.hash(key, table)
         let entry: MemtableEntry
         if let found = head.pointee.keys.find(key, in: table, hash) {
-            isFirst = found.entry(upTo: MemtableEntry.takenBack - 1) == nil
+            let older = found.entry(upTo: MemtableEntry.takenBack - 1)
+            isFirst = older == nil
             entry = MemtableEntry(take(size))
-            entry.fill(number: operationCount, length: length, of: found)
+            entry.fill(number: operationCount, length: length, of: found, over: older)
             fill(entry)
             found.newest.pointee.store(entry.address, ordering: .releasing)
         } else {
@@ -192,7 +193,7 @@ internal import Synchronization
             let member = MemtableKey(take(keySize + size))
             member.fill(table: table, height: height, key: key)
             entry = MemtableEntry(member.start + keySize)
-            entry.fill(number: operationCount, length: length, of: member)
+            entry.fill(number: operationCount, length: length, of: member, over: nil)
             fill(entry)
             member.newest.pointee.store(entry.address, ordering: .releasing)
             link(member)

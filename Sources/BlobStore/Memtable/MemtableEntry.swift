@@ -58,11 +58,11 @@ struct MemtableEntry {
     /// Has it seen by nobody.
     func takeBack() { order.pointee.store(Self.takenBack, ordering: .relaxed) }
 
-    func fill(number: UInt64, length: Int, of key: MemtableKey) {
+    /// - Parameter older: the entry of the key before it that is not taken back.
+    func fill(number: UInt64, length: Int, of key: MemtableKey, over older: MemtableEntry?) {
         order.initialize(to: Atomic(number))
         start.storeBytes(of: length, toByteOffset: 8, as: Int.self)
-        start.storeBytes(
-            of: key.newest.pointee.load(ordering: .relaxed), toByteOffset: 16, as: UInt.self)
+        start.storeBytes(of: older?.address ?? 0, toByteOffset: 16, as: UInt.self)
         start.storeBytes(of: key.start, toByteOffset: 24, as: UnsafeMutableRawPointer.self)
     }
 }

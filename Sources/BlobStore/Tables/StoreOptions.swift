@@ -46,7 +46,7 @@ public struct StoreOptions: Sendable {
     public var usesWriteAheadLog = false
 
     /// Called with what was found in the log, on the opening thread, before the store is handed out; later on another
-    /// thread, with what is left out of a commit, and when there is room for the log again. Do not keep the store in it.
+    /// thread, with what is left out of a commit, and when there is room for the log again. It must not keep, change or close the store.
     public var onLogNotice: (@Sendable (LogNotice) -> Void)?
 
     /// For writing: whether who opens it knows that it may belong to a shard. A store that does is refused

@@ -64,9 +64,15 @@ struct TableWriter: ~Copyable {
         guard 1...StoreLimits.keyByteCountMax ~= key.byteCount else {
             throw .corrupt("table \(table.name): a key of \(key.byteCount) bytes")
         }
-        if memtable.put(key, value, in: table.number) { countPage(ofNew: key, in: table) }
+        let isFirst = memtable.put(key, value, in: table.number)
         operations.notePut(key, value, in: table.number)
-        entryByteCount += key.byteCount + value.byteCount
+        let byteCount = key.byteCount + value.byteCount + BatchPlan.entryOverhead
+        let half = snapshot.store.environment.pageByteCount / 2
+        // Of a page that is split each part is about half full, but where few entries fit: one may be left with a page
+        // of its own, which needs an entry in the page above.
+        entryByteCount +=
+            byteCount > half / 2 ? max(byteCount, half) + key.byteCount + 16 : byteCount
+        if isFirst { countPage(ofNew: key, in: table) }
     }
 
     private mutating func countPage(ofNew key: RawSpan, in table: Table) {
@@ -140,7 +146,7 @@ struct TableWriter: ~Copyable {
             removedLongValueCount += 1
         } else {
             if isFirst { countPage(ofFound: key, in: table) }
-            entryByteCount += key.byteCount
+            entryByteCount += key.byteCount + BatchPlan.entryOverhead
         }
     }
 

@@ -170,8 +170,8 @@ public enum StoreLimits {
     static let freedWithChangesPart: UInt64 = 32
     /// Orphans that changes look at, to free some of them.
     static let freedWithChangesCountMax = 512
-    /// Orphans that one step frees.
-    static let freedTogetherCountMax = 256
+    /// Orphans that one step frees, at the most: each takes at least two deletes of its transaction.
+    public static let freedTogetherCountMax = transactionPutCountMax / 2
     /// Orphans that freeing by itself looks at in one step.
     static let freedCountMax = 32_768
     /// Bytes of the log (`changes.log`), which are written once when it is made.

@@ -98,11 +98,11 @@ struct BatchPlan {
         let alone = payload.chunkCost(pageByteCount: pageByteCount)
         let pageRoom = pageByteCount - Self.pageHeaderByteCount
         chunkGrowth += alone
-        var entry = payload.storedByteCount + Self.entryOverhead
+        var entry = payload.storedByteCount + Self.chunkOverhead
         if chunkCount > 1 || entry > pageRoom / 2 {
             // Long ones have pages of their own, and entries that say where.
             sharedChunkGrowth += alone
-            entry = chunkCount * (Self.entryOverhead + 8)
+            entry = chunkCount * (Self.chunkOverhead + 8)
         }
         if entry > pageRest {
             let pages = (entry + pageRoom - 1) / pageRoom
@@ -114,8 +114,10 @@ struct BatchPlan {
 
     /// LMDB's header of a page. Of the entries in what is left, two of the longest must fit.
     private static let pageHeaderByteCount = 16
-    /// What a short chunk takes in its page besides its bytes: LMDB's pointer and head of a node, the
-    /// key, the checksum, and the byte that makes it even.
-    private static let entryOverhead =
-        2 + 8 + ChunkKey.byteCount + ChunkLayout.checksumByteCount + 1
+    /// What an entry takes in its page besides key and value: LMDB's pointer and head of a node, and the byte that makes
+    /// it even.
+    static let entryOverhead = 2 + 8 + 1
+    /// What a short chunk takes besides its bytes.
+    private static let chunkOverhead =
+        entryOverhead + ChunkKey.byteCount + ChunkLayout.checksumByteCount
 }

@@ -15,10 +15,14 @@ struct PendingGrowth {
     private var pageScale = 1
     /// Bytes of the pages that changes may copy.
     var tableByteCount = 0
+    /// Bytes of pages that what is frozen below may add between keys of a page that is counted once.
+    private var splitByteCount = 0
 
     /// What a commit copies and adds by itself: the way to the end of the chunks, and that to the end
     /// of the free list, with a new entry.
     private static let commitByteCount = 48 << 10
+    /// Of the pages of a chunk that is removed in the free list.
+    private static let freedChunkByteCount = 17 * 8
 
     mutating func add(_ batch: BatchPlan) {
         pageScale = batch.pageScale
@@ -48,6 +52,13 @@ struct PendingGrowth {
         min(touchedPageCount * pageByteCount, byteCount) + 2 * entryByteCount
     }
 
+    /// Nothing is pending yet over what is frozen, if anything is.
+    mutating func begin(over frozen: PendingGrowth?, tableByteCount: Int?) {
+        guard let tableByteCount else { return self.tableByteCount = .max }
+        self.tableByteCount = tableByteCount + (frozen?.added(toTablesOf: tableByteCount) ?? 0)
+        splitByteCount = 2 * (frozen?.entryByteCount ?? 0)
+    }
+
     /// Bytes by which all tables become longer.
     var lastingByteCount: Int {
         chunkByteCount + touchedByteCount + 2 * entryByteCount + expectedAddedByteCount
@@ -55,7 +66,9 @@ struct PendingGrowth {
 
     /// Bytes of pages that are copied. The commit after the next one can use those that they replace.
     var copiedByteCount: Int {
-        touchedByteCount + removedLongValueCount * pageByteCount + Self.commitByteCount * pageScale
+        touchedByteCount + splitByteCount
+            + removedLongValueCount * (pageByteCount + Self.freedChunkByteCount)
+            + Self.commitByteCount * pageScale
     }
 
     var total: Int { lastingByteCount + copiedByteCount }

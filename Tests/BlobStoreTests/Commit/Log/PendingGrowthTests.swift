@@ -125,6 +125,36 @@ import Testing
         #expect(copiedPageCount() < count + count / 2, "\(copiedPageCount())")
     }
 
+    /// All that they put are rising keys, whose pages are counted once: what is left free of each page counts most.
+    @Test(
+        "Long records with rising ids take no more pages than are reckoned with",
+        arguments: [700, 960, 1_290, 1_700, 1_950, 2_030, 4_000], [false, true])
+    func longRecords(messageByteCount: Int, isOverFrozen: Bool) throws {
+        let store = try folder.openLogging()
+        try store.put("first", [1])
+        try store.commitPending()
+        let snapshot = try store.makeSnapshot()
+        let used = store.core.environment.usedByteCount
+        for start in stride(from: 0, to: 2_000, by: 100) {
+            if isOverFrozen, start == 1_000 { try store.beginCheckpoint() }
+            let changes = (start..<start + 100).map { index in
+                var draft = NotificationDraft(
+                    id: "\(10_000 + index)", expiry: .at(noon.adding(seconds: 3_600)))
+                draft.message = String(repeating: "m", count: messageByteCount)
+                return Change.publishNotification(draft)
+            }
+            #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.error == nil })
+        }
+        #expect(store.core.environment.usedByteCount == used)
+        let reckoned =
+            store.pipeline.uncommitted.growth.total
+            + (store.pipeline.uncommitted.frozen?.growth.total ?? 0)
+        try store.commitPending()
+        let growth = store.core.environment.usedByteCount - used
+        #expect(growth > 2_000 * messageByteCount && growth <= reckoned, "\(growth) of \(reckoned)")
+        withExtendedLifetime(snapshot.transaction.id) {}
+    }
+
     /// What they copy was once limited together with what they add, as if each copied all of its pages
     /// alone: 300 of these shared a commit, and each wrote 17 times its bytes.
     @Test(
