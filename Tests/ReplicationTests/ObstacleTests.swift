@@ -138,6 +138,88 @@ import Testing
         #expect(try b.store.verify().problems == [])
     }
 
+    /// A leader, and a follower that went on without a payload, which the bucket has lost: with its object.
+    private func lackingHosts() throws -> (
+        ReplicaUnderTest, ReplicaUnderTest, blob: BlobReference, object: [UInt8]
+    ) {
+        let (a, b) = try hosts()
+        let blob = try a.store.put("long", SeededGenerator.bytes(100_000)).parts[0].blob
+        try a.lead()
+        let object = try #require(objects[ShardNames.blob(blob)])
+        objects[ShardNames.blob(blob)] = nil
+        fail(b, seconds: 150)
+        #expect(b.store.lastSequence == a.store.lastSequence)
+        #expect(b.problem?.contains("\(blob.digest)") == true)
+        return (a, b, blob, object)
+    }
+
+    // It forgot them: nothing named them, nor asked for them.
+    @Test("A follower that is started again knows which payloads it lacks, and fetches them")
+    func payloadAfterRestart() throws {
+        let (_, b, blob, object) = try lackingHosts()
+        b.kill()
+        try b.start()
+        #expect(b.problem?.contains("\(blob.digest)") == true)
+        fail(b, seconds: 60)
+        #expect(b.problem?.contains("does not give: \(blob.digest)") == true)
+        b.kill()
+        objects[ShardNames.blob(blob)] = object
+        try b.start()
+        #expect(b.problem != nil)
+        try b.run { b.problem == nil }
+        #expect(b.lines.count { $0.contains("gives \(blob.digest) again") } == 1)
+        #expect(try b.store.get("long") == SeededGenerator.bytes(100_000))
+        // One that evicts payloads lacks them by intent.
+        let (_, other, _, _) = try ObstacleTests().lackingHosts()
+        other.kill()
+        other.settings.localByteCountMax = 1 << 40
+        try other.start()
+        #expect(other.problem == nil)
+    }
+
+    // The retry passes over what was applied.
+    @Test("A payload that was left out is noted where applying fails after that")
+    func payloadBeforeFailure() throws {
+        let (a, b) = try hosts()
+        let blob = try a.store.put("long", SeededGenerator.bytes(100_000)).parts[0].blob
+        try a.lead()
+        objects[ShardNames.blob(blob)] = nil
+        var failureCount = 0
+        b.onWritten = { [unowned b] () throws(StoreError) in
+            guard b.store.lastSequence == a.store.lastSequence, failureCount == 0 else { return }
+            failureCount += 1
+            throw .full
+        }
+        fail(b, seconds: 150)
+        #expect(failureCount == 1 && b.store.lastSequence == a.store.lastSequence)
+        #expect(b.problem?.contains("\(blob.digest)") == true)
+        #expect(b.lines.count { $0.contains("does not give \(blob.digest)") } == 1)
+    }
+
+    // It led, and nothing said what was lost, or mended it.
+    @Test("A follower that lacks a payload takes the lead by force only, and says what it lacks")
+    func payloadAndLead() throws {
+        let (a, b, blob, _) = try lackingHosts()
+        let planned = TestPromotion()
+        b.promotion = planned
+        try b.step()
+        guard case .refused(let why) = planned.answer else { throw TestFailure("no answer") }
+        #expect(why.contains("\(blob.digest)") && why.contains("--force"))
+        #expect(b.lines.count { $0.hasPrefix("Not taking the lead: this host lacks") } == 1)
+        #expect(b.activity == .follows && a.isLeading)
+        a.kill()
+        b.settings.autoPromoteMilliseconds = 30_000
+        fail(b, seconds: 200)
+        #expect(b.activity == .follows)
+        #expect(b.lines.count { $0.contains("does not take the lead: this host lacks") } == 1)
+        let forced = TestPromotion(isForced: true)
+        b.promotion = forced
+        try b.run { b.isLeading }
+        #expect(forced.answer == .leads(try #require(b.store.replicationState).epoch))
+        let said = b.lines.filter { $0.hasPrefix("Leading without payloads") }
+        #expect(said.count == 1 && said[0].contains("\(blob.digest)"))
+    }
+
     // A fetch that fails while the bucket is away says nothing of the payload.
     @Test("A follower that was cut off while its segments were packed loses nothing by that")
     func cutOff() throws {

@@ -29,6 +29,8 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     private(set) var refusedSequences: [UInt64] = []
     /// Called before what the writer's thread does.
     var onWrite: () throws(StoreError) -> Void = {}
+    /// Called after it.
+    var onWritten: () throws(StoreError) -> Void = {}
     /// Called when a start waits.
     var onWait: () -> Void = {}
     var aliveEpoch: UInt64? { activity.epoch }
@@ -178,7 +180,9 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try onWrite()
-        return try body(store)
+        let value = try body(store)
+        try onWritten()
+        return value
     }
     func become(_ activity: ReplicaActivity) { self.activity = activity }
     func noteLeader(_ host: String) {}

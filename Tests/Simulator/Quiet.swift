@@ -45,8 +45,10 @@ extension World {
             clock += round < 100 ? 1_000 : 3_000
             try runDue(countMax: 40)
             if round < operationCount { try operate() }
-            // Where the disk of the leader is lost somebody has to say who leads.
-            if round == 120, reached["lost a disk"] != nil || reached["rolled back a disk"] != nil,
+            // Where the disk of the leader is lost, or a host lacks payloads, somebody has to say who leads.
+            if round == 120,
+                reached["lost a disk"] != nil || reached["rolled back a disk"] != nil
+                    || hasUngivenPayloads,
                 !hosts.contains(where: { $0.leads }),
                 let host = hosts.first(where: { $0.isUp && $0.store != nil })
             {

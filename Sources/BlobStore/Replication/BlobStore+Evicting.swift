@@ -33,6 +33,27 @@ extension BlobStore {
         return (Int(clamping: count.blobs), Int(clamping: count.bytes))
     }
 
+    /// Blobs that may have chunks missing here, at most so many. Where there are any, this walks over all blobs, in short
+    /// snapshots. One that has given way to another is missed, and so is one whose entry is damaged.
+    package func evictedBlobs(countMax: Int) throws(StoreError) -> [BlobReference] {
+        guard try evictedBlobs().blobs > 0 else { return [] }
+        var found: [BlobReference] = []
+        var next: [UInt8]? = [UInt8](repeating: 0, count: Digest.byteCount)
+        while let key = next, found.count < countMax {
+            next = try core.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.walk(core.tables.blobs, from: key, countMax: 1_000) {
+                    (cursor) throws(StoreError) in
+                    guard let blob = try? cursor.blobEntry().blob, !blob.isShippedWithBatch,
+                        try snapshot.state(of: blob.number, in: .inBucket) != nil
+                    else { return true }
+                    found.append(blob)
+                    return found.count < countMax
+                }
+            }
+        }
+        return found
+    }
+
     /// Begins to evict blobs whose objects are known to be in the bucket. From then on a reader that has no lease
     /// gets ``StoreError/evicted(_:)``. Those that are leased, yet to be shipped, damaged, in damaged pages or gone
     /// are left out, and for some minutes after a start those that an earlier run may have sent. Returns how many; 0

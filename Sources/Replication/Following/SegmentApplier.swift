@@ -25,13 +25,12 @@ package struct SegmentApplier {
     ///
     /// - Parameters:
     ///   - items: in order. Those that are done already are left out.
-    ///   - leavesUngiven: whether long blobs stay in the bucket that it does not give.
-    /// - Returns: those that stay there although they should not.
-    @discardableResult
+    ///   - leaving: called with each long blob that the bucket does not give, and that stays there; nil: none stays there.
+    ///     Where this throws, the store may have its batch all the same.
     package func apply(
         _ items: [Segment.Item], of epoch: UInt64, at position: LogPosition,
-        on bucket: some Bucket, leavesUngiven: Bool = false
-    ) throws -> [UngivenBlob] {
+        on bucket: some Bucket, leaving: ((UngivenBlob) -> Void)? = nil
+    ) throws {
         let done = store.lastSequence
         // Those that are staged are not freed before their batches have them.
         var leases = LeaseQueue(of: store)
@@ -42,12 +41,11 @@ package struct SegmentApplier {
         let (left, fetched) = LongBlobs.split(
             news.flatMap(\.longBlobs), leavesBlobs: try isFull)
         for blob in left { longBlobs[blob.number] = .evicted }
-        var ungiven: [UngivenBlob] = []
         try LongBlobs.inGroups(fetched) { group in
             let all =
-                leavesUngiven
-                ? try givenBytes(of: group, on: bucket, &ungiven)
-                : try bytes(of: group, on: bucket)
+                if let leaving {
+                    try givenBytes(of: group, on: bucket, leaving)
+                } else { try bytes(of: group, on: bucket) }
             for (blob, bytes) in zip(group, all) {
                 guard let bytes else {
                     longBlobs[blob.number] = .evicted
@@ -67,7 +65,6 @@ package struct SegmentApplier {
             try store.apply(items, longBlobs: blobs, of: epoch, at: position)
         }
         leases.release(upTo: 0)
-        return ungiven
     }
 
     private var isFull: Bool {
@@ -96,7 +93,7 @@ package struct SegmentApplier {
 
     /// As ``bytes(of:on:)``; nil for those that the bucket does not give.
     private func givenBytes(
-        of blobs: [BlobReference], on bucket: some Bucket, _ ungiven: inout [UngivenBlob]
+        of blobs: [BlobReference], on bucket: some Bucket, _ leaving: (UngivenBlob) -> Void
     ) throws -> [[UInt8]?] {
         do { return try bytes(of: blobs, on: bucket) } catch let error as ReplicationError {
             guard error.isOfOneObject else { throw error }
@@ -108,15 +105,16 @@ package struct SegmentApplier {
                 guard error.isOfOneObject, blob.isEvictable else { throw error }
                 // A bucket that is away says nothing of its objects.
                 _ = try StoreDocument.read(on: bucket)
-                ungiven.append(UngivenBlob(blob: blob, error: error))
+                leaving(UngivenBlob(blob: blob, error: error))
                 return nil
             }
         }
     }
 }
 
-/// A long blob that the bucket does not give, and why.
+/// A long blob that the bucket does not give.
 package struct UngivenBlob {
     package var blob: BlobReference
-    package var error: ReplicationError
+    /// Why; nil: it was not asked for yet.
+    package var error: ReplicationError?
 }

@@ -23,6 +23,10 @@ struct Follower {
     private var handover: HandoverRequest
     private var obstacle: Obstacle
     private var ungiven: UngivenPayloads
+    /// Whether nobody has led since this store did: then no other host has what it lacks.
+    private var ledLast = false
+    /// Whether it was said that it does not take the lead since it lacks payloads.
+    private var hasSaidLack = false
     /// For whom this store takes the lead, and whether by force, while its fence may be in the log: what is refused never
     /// comes true.
     private var taking: (request: (any PromotionRequest)?, deposes: Bool)?
@@ -58,7 +62,7 @@ struct Follower {
         case .handedOver, .handedOverToNobody:
             claimsAfter = past == .handedOver ? Self.claimMilliseconds : 0
             // With the end that it wrote itself.
-            (hasEnded, hasCaughtUp) = (true, true)
+            (hasEnded, hasCaughtUp, ledLast) = (true, true, true)
         }
         applier = SegmentApplier(
             store, localByteCountMax: host.settings.localByteCountMax, writer: host)
@@ -104,11 +108,13 @@ struct Follower {
         let now = host.uptime
         if fenced != nil { return try leadWhenApplied(on: bucket) }
         if let request = host.takePromotion() {
-            if request.isForced || (hasEnded && !handover.isPending) {
+            if !request.isForced, let why = ungiven.refusal {
+                sayRefused(why)
+                request.refuse(why)
+            } else if request.isForced || (hasEnded && !handover.isPending) {
                 handover.giveUp("superseded by a later request with --force")
                 return try takeOver(request, deposes: request.isForced, on: bucket)
-            }
-            if handover.isPending {
+            } else if handover.isPending {
                 request.refuse("the leader \(leader) has already been asked to hand over")
             } else {
                 handover.begin(request)
@@ -143,6 +149,7 @@ struct Follower {
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
             // What is new after all that was there comes from a leader that is alive.
             hasEnded = last.kind == .end
+            (ledLast, hasSaidLack) = (isOwnFence, false)
             // Who asked for the lead may have died since. What was read of another leader may be long ago, and only
             // who may begin a shard takes the lead after that.
             let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
@@ -150,6 +157,11 @@ struct Follower {
             handover.noteAnswer(of: last, by: leader)
         } else {
             hasCaughtUp = true
+        }
+        // What was applied since it was asked may lack some.
+        if handover.isUnasked, let why = ungiven.refusal {
+            sayRefused(why)
+            handover.giveUp(why)
         }
         if handover.isGranted || (handover.isUnasked && hasEnded) {
             return try takeOver(handover.request, on: bucket)
@@ -173,14 +185,28 @@ struct Follower {
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
 
-    /// Whether nobody is seen to lead for so long, and now. Whoever takes the lead then looks at the log once more.
+    /// Whether nobody is seen to lead for so long, and now, and this host may. Whoever takes the lead then looks at the log
+    /// once more.
     private mutating func isSilent(
         for milliseconds: Int64, on bucket: any Bucket
     ) throws(ReplicationError) -> Bool {
-        guard silence.milliseconds >= milliseconds else { return false }
+        guard silence.milliseconds >= milliseconds, isWhole() else { return false }
         nextAliveLook = 0
         try lookForLeader(at: host.uptime, on: bucket)
         return silence.milliseconds >= milliseconds && silence.isWatched
+    }
+
+    /// Whether nothing that it lacks keeps it from taking the lead by itself. Says so where something does, once.
+    private mutating func isWhole() -> Bool {
+        guard !ledLast, let why = ungiven.refusal else { return true }
+        if !hasSaidLack {
+            host.log(
+                .critical,
+                "\(host.settings.shardName) has no leader, and this daemon does not take the lead: \(why)"
+            )
+        }
+        hasSaidLack = true
+        return false
     }
 
     /// Looks whether the leader is alive, now and then.
@@ -242,10 +268,12 @@ struct Follower {
             last = next
             foundAt = host.uptime
         }
-        ungiven.note(
-            try applier.apply(
-                items, of: last.head.epoch, at: last.position, on: bucket,
-                leavesUngiven: obstacle.leavesPayloads))
+        var left: [UngivenBlob] = []
+        // Also where this fails: what the store has then is not applied again.
+        defer { ungiven.note(left) }
+        try applier.apply(
+            items, of: last.head.epoch, at: last.position, on: bucket,
+            leaving: obstacle.leavesPayloads ? { left.append($0) } : nil)
         log = ahead
         try noteApplied(last.head, foundAt: foundAt, on: bucket)
         return last.head
@@ -271,6 +299,8 @@ struct Follower {
     }
 
     // MARK: - Taking the lead
+
+    private func sayRefused(_ why: String) { host.log(.warning, "Not taking the lead: \(why)") }
 
     /// - Parameter deposes: whether also from a leader that is seen to be alive.
     private mutating func takeOver(
@@ -301,6 +331,7 @@ struct Follower {
                 request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
                 return .next(.again)
             case .leads(let writer):
+                ungiven.noteLead()
                 request?.succeed(epoch: writer.epoch)
                 return .leads(writer)
             case .fenced(let writer, let position):
@@ -349,6 +380,7 @@ struct Follower {
             guard try isSuperseded(fenced.writer, because: error, on: bucket) else { throw error }
             return .next(.again)
         }
+        ungiven.noteLead()
         fenced.request?.succeed(epoch: fenced.writer.epoch)
         return .leads(fenced.writer)
     }

@@ -40,7 +40,7 @@ struct Obstacle {
             leavesPayloads = true
             return error
         case .other:
-            lookCount = 0
+            (lookCount, leavesPayloads) = (0, false)
             return error
         case .segment: break
         }
