@@ -66,7 +66,7 @@ struct TableWriter: ~Copyable {
         }
         let isFirst = memtable.put(key, value, in: table.number)
         operations.notePut(key, value, in: table.number)
-        let byteCount = key.byteCount + value.byteCount + BatchPlan.entryOverhead
+        let byteCount = key.byteCount + value.byteCount + StoreLimits.entryOverheadByteCount
         let half = snapshot.store.environment.pageByteCount / 2
         // Of a page that is split each part is about half full, but where few entries fit: one may be left with a page
         // of its own, which needs an entry in the page above.
@@ -146,7 +146,7 @@ struct TableWriter: ~Copyable {
             removedLongValueCount += 1
         } else {
             if isFirst { countPage(ofFound: key, in: table) }
-            entryByteCount += key.byteCount + BatchPlan.entryOverhead
+            entryByteCount += key.byteCount + StoreLimits.entryOverheadByteCount
         }
     }
 

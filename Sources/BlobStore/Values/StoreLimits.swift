@@ -106,6 +106,9 @@ public enum StoreLimits {
     /// Bytes of a payload in any store: a blob has a million chunks then.
     public static let payloadByteCountMax = 1 << 36
 
+    /// What an entry takes in its page besides key and value: LMDB's pointer and head of a node, and the byte that makes
+    /// it even.
+    static let entryOverheadByteCount = 2 + 8 + 1
     /// Stored bytes in a chunk. With what is in front of them, and LMDB's page header, those of a
     /// full chunk fill 16 pages.
     public static let chunkByteCountMax = 65_472

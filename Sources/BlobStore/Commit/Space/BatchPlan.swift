@@ -114,10 +114,7 @@ struct BatchPlan {
 
     /// LMDB's header of a page. Of the entries in what is left, two of the longest must fit.
     private static let pageHeaderByteCount = 16
-    /// What an entry takes in its page besides key and value: LMDB's pointer and head of a node, and the byte that makes
-    /// it even.
-    static let entryOverhead = 2 + 8 + 1
     /// What a short chunk takes besides its bytes.
     private static let chunkOverhead =
-        entryOverhead + ChunkKey.byteCount + ChunkLayout.checksumByteCount
+        StoreLimits.entryOverheadByteCount + ChunkKey.byteCount + ChunkLayout.checksumByteCount
 }
