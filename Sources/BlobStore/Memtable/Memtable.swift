@@ -129,9 +129,8 @@ internal import Synchronization
         touchedPages.forget()
     }
 
-    /// Whether the page that a key comes into in the tree is counted already, among those that a commit may copy.
-    ///
-    /// - Parameter kind: of the key, below ``TouchedPages/kindCount``: those of a kind lie together.
+    /// Whether the page that a key comes into in the tree is counted already, among those that a commit may copy
+    /// (``TouchedPages/find(_:kind:)``).
     func findTouchedPage(of key: RawSpan, kind: Int) -> TouchedPages.Answer {
         touchedPages.find(key, kind: kind)
     }
@@ -190,14 +189,14 @@ internal import Synchronization
         } else {
             let height = randomHeight()
             let keySize = MemtableKey.byteCount(height: height, keyByteCount: key.byteCount)
-            let member = MemtableKey(take(keySize + size))
-            member.fill(table: table, height: height, key: key)
-            entry = MemtableEntry(member.start + keySize)
-            entry.fill(number: operationCount, length: length, of: member, over: nil)
+            let node = MemtableKey(take(keySize + size))
+            node.fill(table: table, height: height, key: key)
+            entry = MemtableEntry(node.start + keySize)
+            entry.fill(number: operationCount, length: length, of: node, over: nil)
             fill(entry)
-            member.newest.pointee.store(entry.address, ordering: .releasing)
-            link(member)
-            head.pointee.keys.insert(member, hash)
+            node.newest.pointee.store(entry.address, ordering: .releasing)
+            link(node)
+            head.pointee.keys.insert(node, hash)
         }
         unpublished.append(entry)
         return isFirst

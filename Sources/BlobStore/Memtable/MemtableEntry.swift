@@ -30,16 +30,16 @@ struct MemtableEntry {
     /// Bytes of the value, or ``deleted``.
     var length: Int { start.load(fromByteOffset: 8, as: Int.self) }
     var older: UInt { start.load(fromByteOffset: 16, as: UInt.self) }
-    var member: MemtableKey {
+    var node: MemtableKey {
         MemtableKey(start.load(fromByteOffset: 24, as: UnsafeMutableRawPointer.self))
     }
     var value: UnsafeMutableRawPointer { start + Self.headByteCount }
-    var table: UInt8 { member.table }
+    var table: UInt8 { node.table }
 
     /// Good as long as the memtable is.
     var key: RawSpan {
         @_lifetime(immortal)
-        get { member.key }
+        get { node.key }
     }
 
     /// The value of a put. Good as long as the memtable is.

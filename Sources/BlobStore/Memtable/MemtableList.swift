@@ -32,11 +32,7 @@ struct MemtableList {
         case value(UnsafeRawBufferPointer)
     }
 
-    func find(_ key: RawSpan, in table: UInt8) -> Finding {
-        find(key, in: table, hash(key, table))
-    }
-
-    /// The same in the memtable below.
+    /// Of a key, as ``find(_:in:_:)`` takes it: the same in the memtable below.
     func hash(_ key: RawSpan, _ table: UInt8) -> UInt64 { head.pointee.keys.hash(key, table) }
 
     func find(_ key: RawSpan, in table: UInt8, _ hash: UInt64) -> Finding {
@@ -55,7 +51,7 @@ struct MemtableList {
 
     /// The newest visible entry of the first key after that of an entry; nil: none.
     func entry(after entry: MemtableEntry) -> MemtableEntry? {
-        let key = entry.member
+        let key = entry.node
         return first(from: key.links[0].load(ordering: .acquiring), in: key.table)
     }
 
@@ -114,7 +110,7 @@ struct MemtableList {
         var address = before[level]
         while true {
             let next = links(of: address)[level].load(ordering: .acquiring)
-            if let member = MemtableKey(next), member.isBefore(key, prefix) {
+            if let node = MemtableKey(next), node.isBefore(key, prefix) {
                 address = next
             } else {
                 // Nothing is passed on this level: what is known of the one below is as far, or further.

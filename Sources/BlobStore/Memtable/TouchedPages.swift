@@ -26,7 +26,6 @@ struct TouchedPages {
         case uncounted
     }
 
-    static let kindCount = 16
     private static let creditMax = 32
     private static let lookupCost = 4
     /// Of keys that come anywhere, one of so many is looked up all the same.
@@ -38,6 +37,7 @@ struct TouchedPages {
     /// Pages that are counted, each in its place by its number; 0: none.
     private var pages: [UInt] = []
 
+    /// - Parameter kind: of the key, from 0 to 15: those of a kind lie together.
     mutating func find(_ key: RawSpan, kind: Int) -> Answer {
         if contains(key, kind) {
             gaps[kind].credit = min(gaps[kind].credit + 1, Self.creditMax)

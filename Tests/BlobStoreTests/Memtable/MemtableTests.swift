@@ -23,7 +23,8 @@ import Testing
     }
 
     private static func find(_ key: Key, in list: MemtableList) -> [UInt8]?? {
-        value(list.find(key.bytes.span.bytes, in: key.table))
+        let bytes = key.bytes.span.bytes
+        return value(list.find(bytes, in: key.table, list.hash(bytes, key.table)))
     }
 
     private static func value(_ finding: MemtableList.Finding) -> [UInt8]?? {
