@@ -30,9 +30,10 @@ final class ReplicaThread: Sendable {
         thread.join()
     }
 
-    /// Answers a request for the lead while replication fails.
-    private func refusePromotion(because error: any Error) {
-        context.replica.takePromotion()?.refuse("cannot take the lead: \(error)")
+    /// Answers a request for the lead while replication fails. One that came during the step that failed is not for it: the
+    /// step may have refused the one before it with this error, and whoever asked again has mended what it named.
+    private func refusePromotion(askedUntil begin: Instant, because error: any Error) {
+        context.replica.takePromotion(askedUntil: begin)?.refuse("cannot take the lead: \(error)")
     }
 
     private func run() {
@@ -51,6 +52,7 @@ final class ReplicaThread: Sendable {
         var failures = ReplicaFailures(context.log, context.replica)
         var replica = Replica(context.store, host)
         while !thread.isClosing {
+            let begin = Instant.now
             do {
                 let step = try replica.step(on: bucket)
                 failures.noteSuccess(replica.problem)
@@ -71,7 +73,7 @@ final class ReplicaThread: Sendable {
                 context.replica.signal.wait(milliseconds: Self.stopPauseMilliseconds)
             } catch {
                 let pause = failures.note(error)
-                refusePromotion(because: error)
+                refusePromotion(askedUntil: begin, because: error)
                 host.complete(upTo: replica.reachedSequence)
                 wait(milliseconds: pause)
             }

@@ -49,6 +49,7 @@ final class ReplicaStatus: Sendable {
     struct Promotion: PromotionRequest {
         let isForced: Bool
         let connection: ConnectionAddress
+        let askedAt = Instant.now
 
         func succeed(epoch: UInt64) { connection.post(.replicated(.promoted(epoch: epoch))) }
 
@@ -343,10 +344,12 @@ final class ReplicaStatus: Sendable {
 
     var hasPromotion: Bool { promotion.withLock { $0 != nil } }
 
-    func takePromotion() -> Promotion? {
+    /// - Parameter latest: a later request stays: it does not know of what happened before it.
+    func takePromotion(askedUntil latest: Instant = .now) -> Promotion? {
         promotion.withLock { promotion in
-            defer { promotion = nil }
-            return promotion
+            guard let request = promotion, request.askedAt <= latest else { return nil }
+            promotion = nil
+            return request
         }
     }
 }

@@ -47,6 +47,20 @@ import Testing
         #expect(told() == ["stopping"])
     }
 
+    // The refusal of the first one was answered, the bucket was mended and the lead asked for again before the thread that
+    // replicates noted the failure: it answered the second request with the failure of the first.
+    @Test("A request for the lead is not refused for what failed before it")
+    func promotionAfterAFailure() throws {
+        let status = try status(.follower)
+        let before = Instant(nanoseconds: Instant.now.nanoseconds - 1)
+        let request = ReplicaStatus.Promotion(isForced: true, connection: connection)
+        #expect(status.promote(request))
+        #expect(status.takePromotion(askedUntil: before) == nil)
+        #expect(status.hasPromotion)
+        #expect(status.takePromotion(askedUntil: request.askedAt)?.isForced == true)
+        #expect(!status.hasPromotion)
+    }
+
     // They waited for the end of a step, in which a long payload was uploaded, say.
     @Test("A wait that takes too long ends without the thread that ships")
     func expired() throws {
