@@ -19,7 +19,7 @@ internal import Synchronization
     /// The address of ``MemtableHead``, by which readers find it. Valid as long as this.
     let address: UInt
 
-    private var head: UnsafeMutablePointer<MemtableHead> {
+    fileprivate var head: UnsafeMutablePointer<MemtableHead> {
         UnsafeMutablePointer(bitPattern: address)!
     }
     /// Memory that entries are cut from, and how much of the last block is used.
@@ -50,9 +50,7 @@ internal import Synchronization
     init(base: UInt64, over older: Memtable? = nil, memory: MemtableBlocks = MemtableBlocks()) {
         self.memory = memory
         let head = UnsafeMutablePointer<MemtableHead>.allocate(capacity: 1)
-        head.initialize(
-            to: MemtableHead(
-                base: base, older: older?.address ?? 0, seed: older?.head.pointee.keys.seed))
+        head.initialize(to: MemtableHead(base: base, over: older))
         address = UInt(bitPattern: head)
     }
 
@@ -268,10 +266,11 @@ struct MemtableHead: ~Copyable {
     let links: UnsafeMutablePointer<Atomic<UInt>>
     let keys: MemtableKeys
 
-    init(base: UInt64, older: UInt, seed: UInt64?) {
-        keys = MemtableKeys(seed: seed)
+    init(base: UInt64, over older: Memtable?) {
+        keys =
+            if let older { MemtableKeys(following: older.head.pointee.keys) } else { MemtableKeys() }
         self.base = base
-        self.older = older
+        self.older = older?.address ?? 0
         links = .allocate(capacity: Self.heightMax)
         for level in 0..<Self.heightMax { (links + level).initialize(to: Atomic(0)) }
     }

@@ -14,9 +14,15 @@ struct MemtableKeys: ~Copyable {
 
     private static let slotCountMin: UInt = 512
 
-    init(seed: UInt64?) {
+    init() {
         current = Atomic(UInt(bitPattern: Slots(Self.slotCountMin, replacing: 0).start))
-        self.seed = seed ?? .random(in: .min ... .max)
+        seed = .random(in: .min ... .max)
+    }
+
+    /// Those of the memtable that follows: it is about as long, so that no batch waits until its keys are copied.
+    init(following keys: borrowing MemtableKeys) {
+        current = Atomic(UInt(bitPattern: Slots(keys.slots.mask + 1, replacing: 0).start))
+        seed = keys.seed
     }
 
     deinit {
@@ -28,7 +34,9 @@ struct MemtableKeys: ~Copyable {
     }
 
     /// The writer's.
-    var count: Int { Int(Slots(current.load(ordering: .relaxed)).count) }
+    var count: Int { Int(slots.count) }
+
+    private var slots: Slots { Slots(current.load(ordering: .relaxed)) }
 
     func hash(_ key: RawSpan, _ table: UInt8) -> UInt64 {
         var hash = Self.mixed(seed ^ UInt64(table) << 32 ^ UInt64(key.byteCount))
@@ -69,7 +77,7 @@ struct MemtableKeys: ~Copyable {
     /// Adds a key that is not there.
     func insert(_ key: MemtableKey, _ hash: UInt64) {
         precondition(key.address & ~Slots.addressMask == 0, "an address has 48 bits")
-        var slots = Slots(current.load(ordering: .relaxed))
+        var slots = slots
         if slots.count > slots.mask / 2 { slots = grow(slots) }
         slots.insert(key.address | UInt(hash >> 48) << 48, hash)
     }
