@@ -15,6 +15,12 @@ package struct Instant: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
+    // Comparable's own is a call through a witness table in other modules, and each fetch compares.
+    @inlinable
+    package static func >= (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds >= right.nanoseconds
+    }
+
     @inlinable
     package func after(milliseconds: Int) -> Instant {
         Instant(nanoseconds: nanoseconds + Int64(milliseconds) * 1_000_000)
