@@ -1,4 +1,5 @@
-"""The charts of a report as SVG: horizontal bars in groups, each group on a scale of its own.
+"""The charts of a report as SVG: horizontal bars in groups, on one scale, or on one for each group where one would leave
+no bar of some.
 
 The background is light, on a dark page too, and the texts are large enough to be read on a phone, where a picture of
 360 points is scaled down to the width of the screen.
@@ -23,6 +24,8 @@ WIDTH, ROW, BAR, HEADING, MARGIN, NOTE_LINE = 360, 15, 11, 24, 6, 11
 CHARACTER_WIDTH, GAP = 6.8, 4
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12, 10, 8.5
 NOTE_COLUMNS = 82
+# A group whose longest bar would be shorter than this part of the longest of all has a scale of its own, as all have then.
+SHORTEST_GROUP = 0.1
 
 matplotlib.rcParams.update({
     # Texts stay texts: they are found, read aloud, and drawn in the reader's font.
@@ -57,6 +60,11 @@ def draw(path, title, groups, note, source):
     if not groups:
         return False
     every = [bar for _, bars in groups for bar in bars]
+    longest = [max(bar.end for bar in bars) for _, bars in groups]
+    if min(longest) < max(longest) * SHORTEST_GROUP:
+        note = [*note, "Each group has its own scale."]
+    else:
+        longest = [max(longest)] * len(groups)
     if any(bar.whisker and bar.whisker[0] < bar.whisker[1] for bar in every):
         note = ["Medians; the line goes from the slowest sample to the fastest.", *note]
     lines = [line for sentence in note for line in textwrap.wrap(sentence, NOTE_COLUMNS)]
@@ -70,10 +78,10 @@ def draw(path, title, groups, note, source):
     y = MARGIN + HEADING / 2
     axes.text(MARGIN, y, title, size=TITLE_SIZE, weight="bold", va="center")
     y += HEADING / 2
-    for heading, bars in groups:
+    for (heading, bars), end in zip(groups, longest):
         axes.text(MARGIN, y + HEADING / 2, heading, size=TEXT_SIZE, weight="bold", va="center")
         y += HEADING
-        scale = room / max(bar.end for bar in bars)
+        scale = room / end
         for bar in bars:
             draw_bar(axes, start, y + ROW / 2, bar, scale)
             y += ROW
@@ -138,7 +146,7 @@ def fetch_charts(report):
 
         yield f"fetches-{name}", f"Fetches a second, {load_title(load)}", groups(
             lambda server, one: server_bar(server, one.rate.median, short(one.rate.median), None, whisker(one.rate))
-        ), ["Longer is better; each size has its own scale."]
+        ), ["Longer is better."]
         yield f"fetch-times-{name}", f"Time of a fetch, {load_title(load)}", groups(
             lambda server, one: one.p99 and one.p50 and server_bar(
                 server, one.p99.median, time_text(one.p99.median), one.p50.median)
@@ -174,7 +182,7 @@ def publish_charts(report):
         plural = "publishes" if prefix == "publish" else f"{prefix}s"
         yield f"{plural}-{name}", f"Durable {many} a second", groups(
             lambda server, one: server_bar(server, one.rate.median, short(one.rate.median), None, whisker(one.rate))
-        ), [f"{group.title}. Longer is better; each group has its own scale. redis with appendfsync always."]
+        ), [f"{group.title}. Longer is better. redis with appendfsync always."]
         yield f"{prefix}-cpu-{name}", f"Processor time of a {one}", groups(
             lambda server, one: one.time and server_bar(server, one.time, publish_time_text(one), one.user)
         ), [f"{group.title}. Shorter is better. Dark: outside the kernel. Pale: in it."]

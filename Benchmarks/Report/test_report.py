@@ -235,6 +235,15 @@ class Charts(unittest.TestCase):
             self.assertIn("1.20 k", texts["fetches-1x1"])
             self.assertIn("Example <1>, 2 cores, Linux 6.18, ext4, 2026-11-21, blobd 0123abc.", texts["fetches-1x1"])
 
+    def test_groups_share_a_scale_unless_bars_would_vanish(self):
+        from charts import Bar, draw
+        with tempfile.TemporaryDirectory() as folder:
+            for shortest, isShared in (100, True), (99, False):
+                groups = [(str(value), [Bar("a", "#000000", value, "text")]) for value in (1_000, shortest)]
+                draw(f"{folder}/a.svg", "title", groups, [], "a test")
+                with open(f"{folder}/a.svg") as file:
+                    self.assertEqual("its own scale" not in file.read(), isShared)
+
     def test_the_same_figures_give_the_same_bytes(self):
         from charts import write_charts
         with tempfile.TemporaryDirectory() as folder:
