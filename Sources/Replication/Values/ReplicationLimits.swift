@@ -87,6 +87,8 @@ package enum ReplicationLimits {
     /// time, up to the most.
     package static let roomLookMilliseconds = 5_000
     package static let roomLookMillisecondsMax = 300_000
+    /// The most where the disk has the room and refused it: then the base is read again each time.
+    package static let refusedRoomLookMillisecondsMax = 3_600_000
     /// Bytes that a store needs besides its contents.
     package static let seedRoomByteCount = 1 << 20
     package static let documentByteCountMax = 16 << 20
