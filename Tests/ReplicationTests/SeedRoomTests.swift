@@ -49,10 +49,17 @@ struct SeedRoomTests {
         #expect(a.folder.names.contains { $0.hasPrefix("unreplicated-epoch-") })
     }
 
-    @Test("The old store stays while the bucket lacks what it may have, and is named")
-    func onlyCopy() throws {
+    // With --local-bytes it was removed: what may stay in the bucket was not looked for.
+    @Test(
+        "The old store stays while the bucket lacks what it may have, and is named",
+        arguments: [false, true])
+    func onlyCopy(leavesBlobs: Bool) throws {
         let disk = try SmallDisk(byteCount: 34 << 20)
         let (a, b) = try hosts(on: disk)
+        if leavesBlobs {
+            a.settings.localByteCountMax = 1 << 40
+            try disk.fill(leaving: 512 << 10)
+        }
         let name = try #require(objects.names.first { $0.hasPrefix(ShardNames.blobPrefix) })
         let bytes = objects[name]
         objects[name]?.removeLast()
