@@ -215,6 +215,39 @@ import Testing
         #expect(objects[ShardNames.blob(blob)] == nil)
     }
 
+    // Nothing looked at it again, and it was said for as long as the leader was idle.
+    @Test("A pack that cannot be read for its names is looked at again, also by an idle leader")
+    func damagedPack() throws {
+        let leader = try leader()
+        for number in 0..<4 {
+            try leader.store.put("n\(number)", [1])
+            try leader.ship()
+        }
+        func pass(minutes: Int) {
+            for _ in 0..<minutes * 12 {
+                clock.advance(milliseconds: 5_000)
+                _ = try? leader.maintain()
+            }
+        }
+        pass(minutes: 7)
+        let range = try #require(objects.names.compactMap(ShardNames.packRange).last)
+        let pack = ShardNames.pack(range)
+        let bytes = objects[pack]
+        objects[pack]?[20] ^= 1
+        // It knows from the pack alone which of its names are fences.
+        try leader.reopen()
+        try leader.resume()
+        pass(minutes: 12)
+        let problem = try #require(leader.maintenance?.problem)
+        #expect(
+            problem.hasPrefix("cannot delete packed segments: the object \(pack)"), "\(problem)")
+        let names = objects.count(ShardNames.logPrefix)
+        objects[pack] = bytes
+        pass(minutes: 12)
+        #expect(leader.maintenance?.problem == nil)
+        #expect(objects.count(ShardNames.logPrefix) < names)
+    }
+
     // They stayed until the next start, and nobody was told.
     @Test("Packed segments that cannot be deleted are tried again, and that is said")
     func segments() throws {
