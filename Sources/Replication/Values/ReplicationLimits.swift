@@ -35,6 +35,10 @@ package enum ReplicationLimits {
     package static let unreadableSegmentLookCount = 7
     /// How long a follower is not given it before, in milliseconds.
     package static let unreadableSegmentMilliseconds: Int64 = 120_000
+    /// How often in a row a payload's object is missing or damaged before it counts as lost; the pauses between are those
+    /// after so many failed requests, and one more each time: a few seconds together.
+    package static let lostPayloadLookCount = 3
+    package static let lostPayloadPause = 4
     /// Payloads that the bucket did not give which a follower asks for again by itself.
     package static let ungivenPayloadCountMax = 1_024
     /// How many names in a row cannot be deleted before no more are tried.
