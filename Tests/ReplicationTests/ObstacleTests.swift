@@ -111,6 +111,7 @@ import Testing
                     throw .bucket("get \(name): 500")
                 }
             }
+            b.upkeep.onRequest = b.bucket.onRequest
         case .missing: objects[ShardNames.blob(blob)] = nil
         case .damaged: objects[ShardNames.blob(blob)]?[99] ^= 1
         }
@@ -128,10 +129,12 @@ import Testing
         fail(b, seconds: 3_600)
         let polls = 3_600 / 4 + 3_600 / 5
         #expect((b.bucket.counts[.get] ?? 0) - gets < polls + 60)
+        if bad != .notGiven { #expect((10...60).contains(b.upkeep.counts[.get] ?? 0)) }
         try change("later", a)
         try b.run { b.store.lastSequence == a.store.lastSequence }
         #expect(b.problem != nil)
         b.bucket.onRequest = { _, _ in }
+        b.upkeep.onRequest = { _, _ in }
         objects[ShardNames.blob(blob)] = object
         try b.run(2_000) { b.problem == nil }
         #expect(try b.store.get("long") == bytes)
@@ -218,6 +221,36 @@ import Testing
         #expect(forced.answer == .leads(try #require(b.store.replicationState).epoch))
         let said = b.lines.filter { $0.hasPrefix("Leading without payloads") }
         #expect(said.count == 1 && said[0].contains("\(blob.digest)"))
+    }
+
+    // One that was never answered held it up, again and again; and each of several was asked for alone.
+    @Test("The thread that follows asks for payloads of a segment together, and for none again")
+    func together() throws {
+        let (a, b) = try hosts()
+        let blobs = try (0..<6).map {
+            try a.store.put("\($0)", SeededGenerator.bytes(70_000, seed: UInt64($0))).parts[0].blob
+        }
+        try a.lead()
+        let lost = blobs.prefix(3)
+        for blob in lost { objects[ShardNames.blob(blob)] = nil }
+        var askedCount = 0
+        b.bucket.onRequest = { (operation, name) in
+            if operation == .get, name.hasPrefix(ShardNames.blobPrefix) { askedCount += 1 }
+        }
+        while b.store.lastSequence < a.store.lastSequence {
+            askedCount = 0
+            fail(b, seconds: 4)
+        }
+        #expect(b.bucket.widths.last == 6 && askedCount == 6)
+        askedCount = 0
+        b.looksForPayloads = false
+        fail(b, seconds: 600)
+        try change("later", a)
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(askedCount == 0 && b.upkeep.counts[.get] == nil)
+        b.looksForPayloads = true
+        fail(b, seconds: 600)
+        #expect(askedCount == 0 && b.upkeep.counts[.get] ?? 0 > 2)
     }
 
     // A fetch that fails while the bucket is away says nothing of the payload.

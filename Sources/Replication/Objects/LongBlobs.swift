@@ -152,6 +152,21 @@ package enum LongBlobs {
         return blobs.filter { found.contains($0.number) }
     }
 
+    /// What the bucket gives of each of some blobs, or why not.
+    static func answers(
+        of blobs: [BlobReference], in storeID: StoreID, on bucket: some Bucket
+    ) throws -> [Result<[UInt8], ReplicationError>] {
+        typealias Answer = Result<[UInt8], ReplicationError>
+        let found = Mutex([Answer](repeating: .failure(.stopped), count: blobs.count))
+        try bucket.forEach(blobs.count) { index, bucket in
+            let answer = Answer { () throws(ReplicationError) in
+                try bytes(of: blobs[index], in: storeID, on: bucket)
+            }
+            found.withLock { $0[index] = answer }
+        }
+        return found.withLock { $0 }
+    }
+
     static func bytes(
         of blobs: [BlobReference], in storeID: StoreID, on bucket: some Bucket
     ) throws -> [[UInt8]] {

@@ -22,7 +22,7 @@ struct Follower {
     private var leader = ""
     private var handover: HandoverRequest
     private var obstacle: Obstacle
-    private var ungiven: UngivenPayloads
+    let ungiven: UngivenPayloads
     /// Whether nobody has led since this store did: then no other host has what it lacks.
     private var ledLast = false
     /// Whether it was said that it does not take the lead since it lacks payloads.
@@ -168,7 +168,6 @@ struct Follower {
             try handover.ask(leader, of: leadersEpoch(on: bucket), on: bucket)
         }
         if last != nil { return .next(.again) }
-        try ungiven.look(on: bucket)
         try watch.look(at: now, applied: log.position.number, on: bucket)
         if let claimsAfter, try mayLead(after: claimsAfter, on: bucket) {
             host.log(
