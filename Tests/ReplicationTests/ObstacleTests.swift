@@ -223,6 +223,26 @@ import Testing
         #expect(said.count == 1 && said[0].contains("\(blob.digest)"))
     }
 
+    // A segment that may not be read was waited for, also where a base was after it.
+    @Test("A follower that may not read one segment is rebuilt from the base after it")
+    func deniedSegment() throws {
+        let (a, b) = try hosts()
+        try change("denied", a)
+        let name = ShardNames.log(try #require(a.store.replicationState).position.number)
+        try change("later", a)
+        try a.writeBase()
+        b.bucket.onRequest = { (operation, asked) throws(ReplicationError) in
+            if operation == .get, asked == name { throw .bucket("403", isLasting: true) }
+        }
+        fail(b, seconds: 100)
+        #expect(b.restartReason == nil)
+        fail(b, seconds: 100)
+        #expect(b.restartReason != nil)
+        try b.stepOrRestart()
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(try b.store.get("denied") == [1])
+    }
+
     // One that was never answered held it up, again and again; and each of several was asked for alone.
     @Test("The thread that follows asks for payloads of a segment together, and for none again")
     func together() throws {

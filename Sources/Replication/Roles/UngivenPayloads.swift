@@ -94,7 +94,7 @@ package final class UngivenPayloads: Sendable {
         guard let error = found.error else { return }
         host.log(
             .error,
-            "The bucket does not give \(found.blob.digest) (\(error)): continuing without it. It is fetched when somebody asks for it, or when the bucket gives it"
+            "The bucket does not give \(found.blob.digest) (\(error)): continuing without it. It is fetched when somebody asks for it, or when the bucket gives it.\(error.remedy)"
         )
     }
 
