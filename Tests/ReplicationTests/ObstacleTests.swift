@@ -223,6 +223,49 @@ import Testing
         #expect(said.count == 1 && said[0].contains("\(blob.digest)"))
     }
 
+    // The whole follower stood still for good, and each payload of many was waited for as long as the first.
+    @Test(
+        "A follower goes on without all payloads that it is not given once it has waited for one",
+        arguments: [false, true])
+    func manyPayloads(isDenied: Bool) throws {
+        let (a, b) = try hosts()
+        var blobs: [BlobReference] = []
+        func put(_ count: Int) throws {
+            for _ in 0..<count {
+                let number = blobs.count
+                let bytes = SeededGenerator.bytes(70_000 + number, seed: UInt64(number))
+                blobs.append(try a.store.put("\(number)", bytes).parts[0].blob)
+                try a.lead()
+            }
+        }
+        let refuse = {
+            (operation: MemoryBucket.Operation, name: String) throws(ReplicationError) in
+            guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
+            throw .bucket("get \(name): 403 AccessDenied: Allow s3:GetObject", isLasting: isDenied)
+        }
+        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        try put(1)
+        fail(b, seconds: 100)
+        #expect(b.store.lastSequence < a.store.lastSequence)
+        fail(b, seconds: 60)
+        #expect(b.store.lastSequence == a.store.lastSequence && b.restartReason == nil)
+        try put(30)
+        try b.run(100) { b.store.lastSequence == a.store.lastSequence }
+        #expect(b.problem?.contains("and 30 more: get blob/") == true)
+        let said = b.lines.filter { $0.contains("does not give \(blobs[0].digest)") }
+        #expect(said.count == 1 && said[0].contains("get \(ShardNames.blob(blobs[0])): 403"))
+        #expect(said[0].contains("Whoever manages the permissions") == isDenied)
+        // It continues when that is allowed, and waits for the next one that is not given.
+        b.bucket.onRequest = { _, _ in }
+        b.upkeep.onRequest = { _, _ in }
+        try b.run(4_000) { b.problem == nil }
+        #expect(try b.store.get("30") == SeededGenerator.bytes(70_030, seed: 30))
+        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        try put(1)
+        fail(b, seconds: 100)
+        #expect(b.store.lastSequence < a.store.lastSequence)
+    }
+
     // A segment that may not be read was waited for, also where a base was after it.
     @Test("A follower that may not read one segment is rebuilt from the base after it")
     func deniedSegment() throws {

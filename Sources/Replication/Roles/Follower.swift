@@ -230,11 +230,12 @@ struct Follower {
             foundAt = host.uptime
         }
         var left: [UngivenBlob] = []
+        let leaves = obstacle.leavesPayloads || ungiven.isKnown
         // Also where this fails: what the store has then is not applied again.
         defer { ungiven.note(left) }
         try applier.apply(
             items, of: last.head.epoch, at: last.position, on: bucket,
-            leaving: obstacle.leavesPayloads ? { left.append($0) } : nil)
+            leaving: leaves ? { left.append($0) } : nil)
         log = ahead
         try noteApplied(last.head, foundAt: foundAt, on: bucket)
         return last.head

@@ -34,6 +34,9 @@ package final class UngivenPayloads: Sendable {
 
     private var all: [UngivenBlob] { state.withLock { $0.all } }
 
+    /// Whether the bucket is known not to give some: how long that is waited for is waited once, and not for each.
+    var isKnown: Bool { all.contains { $0.error != nil } }
+
     /// What is not here; nil: nothing.
     var problem: String? {
         let all = all
