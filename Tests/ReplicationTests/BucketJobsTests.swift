@@ -147,11 +147,19 @@ import Testing
         }
     }
 
-    // The base was one whose parts were missing, and what was made of the log before it could not be restored.
-    @Test("A base whose manifest cannot be deleted keeps its parts, and that is said")
+    // The base was one whose parts were missing, and what was made of the log before it could not be restored. Then its
+    // payloads were.
+    @Test("A base whose manifest cannot be deleted keeps its parts and payloads, and that is said")
     func manifest() throws {
         let leader = try leader()
-        let base = try #require(BaseManifest.numbers(on: leader.bucket).first)
+        let blob = try leader.store.put("kept", SeededGenerator.bytes(70_000, seed: 300))
+            .parts[0].blob
+        try leader.ship()
+        clock.advance(milliseconds: 3_600_000)
+        try leader.maintain()
+        let base = try #require(BaseManifest.numbers(on: leader.bucket).last)
+        try leader.store.delete("kept", asOf: noon)
+        try leader.ship()
         let name = ShardNames.manifest(base)
         leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
             if operation == .delete, asked == name { throw .bucket("delete \(asked): 500") }
@@ -159,6 +167,9 @@ import Testing
         try work(leader)
         #expect(try BaseManifest.numbers(on: leader.bucket).first == base)
         #expect(objects.count(ShardNames.base(base)) > 1)
+        #expect(objects[ShardNames.blob(blob)] != nil)
+        // Others that are garbage are deleted all the same.
+        #expect(objects.count(ShardNames.blobPrefix) < 45)
         let folder = TemporaryFolder()
         try Seeder.seed(
             folder.path, options: Member.options,
@@ -171,7 +182,70 @@ import Testing
         clock.advance(milliseconds: ReplicationLimits.collectMilliseconds)
         try leader.maintain()
         #expect(objects.count(ShardNames.base(base)) == 0)
+        #expect(objects[ShardNames.blob(blob)] == nil)
         #expect(leader.maintenance?.problem == nil)
+    }
+
+    // It may be read again: what only it has was deleted.
+    @Test("No payload is deleted while an old base can be neither read nor deleted")
+    func unknownManifest() throws {
+        let leader = try leader()
+        let blob = try leader.store.put("kept", SeededGenerator.bytes(70_000, seed: 300))
+            .parts[0].blob
+        try leader.ship()
+        clock.advance(milliseconds: 3_600_000)
+        try leader.maintain()
+        let base = try #require(BaseManifest.numbers(on: leader.bucket).last)
+        try leader.store.delete("kept", asOf: noon)
+        try leader.ship()
+        leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
+            guard asked == ShardNames.manifest(base), [.get, .delete].contains(operation) else {
+                return
+            }
+            throw .bucket("\(operation) \(asked): 500")
+        }
+        try leader.reopen()
+        try leader.resume()
+        try work(leader)
+        #expect(objects[ShardNames.blob(blob)] != nil)
+        leader.upkeep.onRequest = { _, _ in }
+        clock.advance(milliseconds: ReplicationLimits.collectMilliseconds)
+        try leader.maintain()
+        #expect(objects.count(ShardNames.base(base)) == 0)
+        #expect(objects[ShardNames.blob(blob)] == nil)
+    }
+
+    // Nothing looked at it again, and it was said for as long as the leader was idle.
+    @Test("A pack that cannot be read for its names is looked at again, also by an idle leader")
+    func damagedPack() throws {
+        let leader = try leader()
+        for number in 0..<4 {
+            try leader.store.put("n\(number)", [1])
+            try leader.ship()
+        }
+        func pass(minutes: Int) {
+            for _ in 0..<minutes * 12 {
+                clock.advance(milliseconds: 5_000)
+                _ = try? leader.maintain()
+            }
+        }
+        pass(minutes: 7)
+        let range = try #require(objects.names.compactMap(ShardNames.packRange).last)
+        let pack = ShardNames.pack(range)
+        let bytes = objects[pack]
+        objects[pack]?[20] ^= 1
+        // It knows from the pack alone which of its names are fences.
+        try leader.reopen()
+        try leader.resume()
+        pass(minutes: 12)
+        let problem = try #require(leader.maintenance?.problem)
+        #expect(
+            problem.hasPrefix("cannot delete packed segments: the object \(pack)"), "\(problem)")
+        let names = objects.count(ShardNames.logPrefix)
+        objects[pack] = bytes
+        pass(minutes: 12)
+        #expect(leader.maintenance?.problem == nil)
+        #expect(objects.count(ShardNames.logPrefix) < names)
     }
 
     // They stayed until the next start, and nobody was told.

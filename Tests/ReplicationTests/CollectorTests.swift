@@ -54,7 +54,7 @@ import Testing
             if count == publication { try publish() }
             if count == deletion { try store.delete("again", asOf: noon) }
         } run: {
-            try BlobCollector(store, epoch: 1, oldest: base, newest: base)
+            try BlobCollector(store, epoch: 1, KeptBases(oldest: base, newest: base))
         }
         while try collector.step(on: leader.bucket) {}
         #expect(collector.deletedCount == 0, "published at \(publication), deleted at \(deletion)")

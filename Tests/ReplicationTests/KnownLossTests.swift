@@ -97,6 +97,27 @@ import Testing
         #expect(try LongBlobs.restore([blob], of: a.store, on: a.bucket).lost.isEmpty)
     }
 
+    // One answer was enough.
+    @Test("A payload is lost when the bucket was asked for it several times")
+    func looksAgain() throws {
+        let a = try leader()
+        let payload = [UInt8](repeating: 7, count: 300_000)
+        let blob = try a.store.put("first", payload).parts[0].blob
+        try a.lead()
+        let (name, bytes) = (ShardNames.blob(blob), objects[ShardNames.blob(blob)])
+        try evict(blob, of: a)
+        var lookCount = 0
+        a.bucket.onRequest = { (operation, asked) in
+            guard operation == .get, asked == name else { return }
+            lookCount += 1
+            if lookCount == ReplicationLimits.lostPayloadLookCount { objects[name] = bytes }
+        }
+        #expect(try LongBlobs.restore([blob], of: a.store, on: a.bucket).lost.isEmpty)
+        #expect(lookCount == ReplicationLimits.lostPayloadLookCount)
+        objects[name] = nil
+        #expect(try LongBlobs.restore([blob], of: a.store, on: a.bucket).lost == [blob])
+    }
+
     // It was known to have a base for as long as it led.
     @Test("Nothing is acknowledged as replicated when the bases are gone, and one is made again")
     func lostBases() throws {

@@ -111,6 +111,7 @@ import Testing
                     throw .bucket("get \(name): 500")
                 }
             }
+            b.upkeep.onRequest = b.bucket.onRequest
         case .missing: objects[ShardNames.blob(blob)] = nil
         case .damaged: objects[ShardNames.blob(blob)]?[99] ^= 1
         }
@@ -128,10 +129,12 @@ import Testing
         fail(b, seconds: 3_600)
         let polls = 3_600 / 4 + 3_600 / 5
         #expect((b.bucket.counts[.get] ?? 0) - gets < polls + 60)
+        if bad != .notGiven { #expect((10...60).contains(b.upkeep.counts[.get] ?? 0)) }
         try change("later", a)
         try b.run { b.store.lastSequence == a.store.lastSequence }
         #expect(b.problem != nil)
         b.bucket.onRequest = { _, _ in }
+        b.upkeep.onRequest = { _, _ in }
         objects[ShardNames.blob(blob)] = object
         try b.run(2_000) { b.problem == nil }
         #expect(try b.store.get("long") == bytes)
@@ -218,6 +221,99 @@ import Testing
         #expect(forced.answer == .leads(try #require(b.store.replicationState).epoch))
         let said = b.lines.filter { $0.hasPrefix("Leading without payloads") }
         #expect(said.count == 1 && said[0].contains("\(blob.digest)"))
+    }
+
+    // The whole follower stood still for good, and each payload of many was waited for as long as the first.
+    @Test(
+        "A follower goes on without all payloads that it is not given once it has waited for one",
+        arguments: [false, true])
+    func manyPayloads(isDenied: Bool) throws {
+        let (a, b) = try hosts()
+        var blobs: [BlobReference] = []
+        func put(_ count: Int) throws {
+            for _ in 0..<count {
+                let number = blobs.count
+                let bytes = SeededGenerator.bytes(70_000 + number, seed: UInt64(number))
+                blobs.append(try a.store.put("\(number)", bytes).parts[0].blob)
+                try a.lead()
+            }
+        }
+        let refuse = {
+            (operation: MemoryBucket.Operation, name: String) throws(ReplicationError) in
+            guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
+            throw .bucket("get \(name): 403 AccessDenied: Allow s3:GetObject", isLasting: isDenied)
+        }
+        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        try put(1)
+        fail(b, seconds: 100)
+        #expect(b.store.lastSequence < a.store.lastSequence)
+        fail(b, seconds: 60)
+        #expect(b.store.lastSequence == a.store.lastSequence && b.restartReason == nil)
+        try put(30)
+        try b.run(100) { b.store.lastSequence == a.store.lastSequence }
+        #expect(b.problem?.contains("and 30 more: get blob/") == true)
+        let said = b.lines.filter { $0.contains("does not give \(blobs[0].digest)") }
+        #expect(said.count == 1 && said[0].contains("get \(ShardNames.blob(blobs[0])): 403"))
+        #expect(said[0].contains("Whoever manages the permissions") == isDenied)
+        // It continues when that is allowed, and waits for the next one that is not given.
+        b.bucket.onRequest = { _, _ in }
+        b.upkeep.onRequest = { _, _ in }
+        try b.run(4_000) { b.problem == nil }
+        #expect(try b.store.get("30") == SeededGenerator.bytes(70_030, seed: 30))
+        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        try put(1)
+        fail(b, seconds: 100)
+        #expect(b.store.lastSequence < a.store.lastSequence)
+    }
+
+    // A segment that may not be read was waited for, also where a base was after it.
+    @Test("A follower that may not read one segment is rebuilt from the base after it")
+    func deniedSegment() throws {
+        let (a, b) = try hosts()
+        try change("denied", a)
+        let name = ShardNames.log(try #require(a.store.replicationState).position.number)
+        try change("later", a)
+        try a.writeBase()
+        b.bucket.onRequest = { (operation, asked) throws(ReplicationError) in
+            if operation == .get, asked == name { throw .bucket("403", isLasting: true) }
+        }
+        fail(b, seconds: 100)
+        #expect(b.restartReason == nil)
+        fail(b, seconds: 100)
+        #expect(b.restartReason != nil)
+        try b.stepOrRestart()
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(try b.store.get("denied") == [1])
+    }
+
+    // One that was never answered held it up, again and again; and each of several was asked for alone.
+    @Test("The thread that follows asks for payloads of a segment together, and for none again")
+    func together() throws {
+        let (a, b) = try hosts()
+        let blobs = try (0..<6).map {
+            try a.store.put("\($0)", SeededGenerator.bytes(70_000, seed: UInt64($0))).parts[0].blob
+        }
+        try a.lead()
+        let lost = blobs.prefix(3)
+        for blob in lost { objects[ShardNames.blob(blob)] = nil }
+        var askedCount = 0
+        b.bucket.onRequest = { (operation, name) in
+            if operation == .get, name.hasPrefix(ShardNames.blobPrefix) { askedCount += 1 }
+        }
+        while b.store.lastSequence < a.store.lastSequence {
+            askedCount = 0
+            fail(b, seconds: 4)
+        }
+        #expect(b.bucket.widths.last == 6 && askedCount == 6)
+        askedCount = 0
+        b.looksForPayloads = false
+        fail(b, seconds: 600)
+        try change("later", a)
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(askedCount == 0 && b.upkeep.counts[.get] == nil)
+        b.looksForPayloads = true
+        fail(b, seconds: 600)
+        #expect(askedCount == 0 && b.upkeep.counts[.get] ?? 0 > 2)
     }
 
     // A fetch that fails while the bucket is away says nothing of the payload.

@@ -10,6 +10,10 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
 
     let folder: TemporaryFolder
     let bucket: MemoryBucket
+    /// Of the thread that looks for payloads that the bucket did not give.
+    let upkeep: MemoryBucket
+    /// Whether that thread does so, or waits for an answer.
+    var looksForPayloads = true
     var settings = ReplicaSettings()
     private(set) var store: BlobStore!
     private var replica: Replica!
@@ -51,6 +55,7 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     ) {
         self.folder = folder
         bucket = MemoryBucket(objects)
+        upkeep = MemoryBucket(objects)
         settings.shardName = "s3://shard"
         settings.hostName = name
         settings.mayBegin = mayBegin
@@ -81,6 +86,7 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     /// One step. Where that says to wait, the clock is moved by so much.
     func step() throws {
         try? beat()
+        if looksForPayloads { _ = try? replica.ungiven?.look(on: upkeep) }
         switch try replica.step(on: bucket) {
         case .again: break
         case .wait(let milliseconds): uptime += Int64(milliseconds)

@@ -49,10 +49,17 @@ struct SeedRoomTests {
         #expect(a.folder.names.contains { $0.hasPrefix("unreplicated-epoch-") })
     }
 
-    @Test("The old store stays while the bucket lacks what it may have, and is named")
-    func onlyCopy() throws {
+    // With --local-bytes it was removed: what may stay in the bucket was not looked for.
+    @Test(
+        "The old store stays while the bucket lacks what it may have, and is named",
+        arguments: [false, true])
+    func onlyCopy(leavesBlobs: Bool) throws {
         let disk = try SmallDisk(byteCount: 34 << 20)
         let (a, b) = try hosts(on: disk)
+        if leavesBlobs {
+            a.settings.localByteCountMax = 1 << 40
+            try disk.fill(leaving: 512 << 10)
+        }
         let name = try #require(objects.names.first { $0.hasPrefix(ShardNames.blobPrefix) })
         let bytes = objects[name]
         objects[name]?.removeLast()
@@ -124,25 +131,105 @@ struct SeedRoomTests {
         #expect(try a.store.verify().problems == [])
     }
 
-    // It was started again and again: its base is read each time.
+    // It was started again and again: its base is read each time. Then it was read every five minutes.
     @Test("A host whose disk refuses the space that it has says so once, and tries ever less often")
     func refused() throws {
         let disk = try SmallDisk(byteCount: 100 << 20)
         let (a, b) = try hosts(on: disk)
         try disk.limitFiles(toPresent: true)
-        var waitCount = 0
+        var partCount = 0
+        a.bucket.onRequest = { (operation, name) in
+            guard operation == .get, name.hasPrefix(ShardNames.basePrefix),
+                !name.hasSuffix("manifest.json")
+            else { return }
+            partCount += 1
+        }
         var waits: [Int64] = []
         var last = a.uptime
+        var partsWhileWaiting = 0
         a.onWait = {
-            waitCount += 1
             waits.append(a.uptime - last)
             last = a.uptime
-            if waitCount == 7 { try? disk.limitFiles(toPresent: false) }
+            partsWhileWaiting = partCount
+            if waits.count == 12 { try? disk.limitFiles(toPresent: false) }
         }
         try a.start()
-        #expect(waitCount == 7 && waits.first ?? 0 < 10_000 && waits.last ?? 0 >= 300_000)
-        #expect(a.lines.count { $0.contains("writing failed for lack of space") } == 1)
+        #expect(waits.count == 12 && waits.first ?? 0 < 10_000)
+        #expect(waits.last == Int64(ReplicationLimits.refusedRoomLookMillisecondsMax))
+        // It was measured once; each attempt begins to read it.
+        #expect(partsWhileWaiting <= waits.count + 1)
+        let said = a.lines.filter { $0.contains("writing failed") }
+        #expect(said.count == 1)
+        #expect(said.first?.contains("errors of the disk") == true)
         try a.run { a.store.lastSequence == b.store.lastSequence }
+    }
+
+    // It waited for the room of a base that was not the newest any more, or was gone.
+    @Test(
+        "A host that waits for room is built from a newer base that needs less",
+        arguments: [false, true])
+    func newerBase(isGone: Bool) throws {
+        let disk = try SmallDisk(byteCount: 40 << 20)
+        let (a, b) = try hosts(on: disk)
+        try disk.fill(leaving: 1 << 20)
+        for number in 0..<4 {
+            try b.store.put("m\(number)", SeededGenerator.bytes(2 << 20, seed: UInt64(90 + number)))
+        }
+        try b.lead()
+        try b.writeBase()
+        let old = objects.names.filter { $0.hasPrefix(ShardNames.basePrefix) }
+        var waitCount = 0
+        a.onWait = {
+            waitCount += 1
+            do {
+                if waitCount == 3 {
+                    for number in 0..<15 { try b.store.delete("\(number)", asOf: noon) }
+                    try b.lead()
+                    try b.writeBase()
+                    if isGone { for name in old { objects[name] = nil } }
+                }
+            } catch { Issue.record(error) }
+            // It waits for good.
+            if waitCount == 9 { disk.empty() }
+        }
+        try a.start()
+        #expect(waitCount == 3)
+        try a.run { a.store.lastSequence == b.store.lastSequence }
+        #expect(try a.store.get("17") == SeededGenerator.bytes(1 << 20, seed: 17))
+    }
+
+    // It ended, and was started again and again; or it looked like a disk that refuses its space.
+    @Test(
+        "A store that may be longer than --map-size says so once, and waits for another base",
+        arguments: [-1, 4_096])
+    func exceedsMap(difference: Int) throws {
+        let a = try ReplicaUnderTest.leader(objects)
+        for number in 0..<4 { try a.store.put("\(number)", SeededGenerator.bytes(1 << 20)) }
+        try a.lead()
+        try a.writeBase()
+        let b = ReplicaUnderTest("b", objects, mayBegin: false)
+        let number = try #require(BaseManifest.numbers(on: b.bucket).last)
+        let manifest = try BaseManifest.read(number, on: b.bucket)
+        let (size, _) = try Seeder.size(of: manifest, leavesBlobs: false, on: b.bucket)
+        var options = Member.options
+        options.mapByteCountMax = size + difference
+        var waitCount = 0
+        let gets = b.bucket.counts[.get] ?? 0
+        b.onWait = {
+            waitCount += 1
+            guard waitCount == 8 else { return }
+            do {
+                try a.store.put("later", [1])
+                try a.lead()
+                try a.writeBase()
+            } catch { Issue.record(error) }
+        }
+        var room = SeedRoom(b.folder.path, options, b, epoch: nil)
+        try room.make(for: manifest, newest: number, on: b.bucket)
+        #expect(waitCount == 8)
+        #expect((b.bucket.counts[.get] ?? 0) - gets <= manifest.parts.count)
+        let said = b.lines.filter { $0.contains("more than --map-size (\(size + difference))") }
+        #expect(said.count == 1 && b.lines.count == 1)
     }
 
     // The host waited for good for what nobody can upload.

@@ -22,6 +22,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var store: BlobStore?
     private(set) lazy var bucket = SimulatedBucket(self)
     var replica: Replica?
+    /// What it lacks while it follows.
+    var ungiven: UngivenPayloads?
     var maintenance: BucketMaintenance?
     var life: Life
     var tasks: [HostTask] = []
@@ -222,6 +224,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
     func bury() {
         precondition(frames == 0)
         replica = nil
+        ungiven = nil
         alive = nil
         progress = ReplicaProgress()
         wantsSegment = false

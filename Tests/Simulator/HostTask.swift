@@ -88,6 +88,7 @@ extension Host {
         guard var replica else { return 1_000 }
         // Nobody else uses it meanwhile.
         self.replica = nil
+        ungiven = replica.ungiven
         defer { if life == .up { self.replica = replica } }
         do {
             let step = try replica.step(on: bucket)
@@ -139,6 +140,7 @@ extension Host {
     // MARK: - The bucket's thread
 
     func stepUpkeep() throws -> Int {
+        if let ungiven, try ungiven.look(on: bucket) { return 0 }
         guard case .ships(let epoch) = activity, let store else { return 1_000 }
         if maintenance == nil {
             maintenance = try BucketMaintenance(

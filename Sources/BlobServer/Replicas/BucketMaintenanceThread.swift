@@ -3,7 +3,8 @@ import Logging
 import Replication
 import Synchronization
 
-/// Packs the log, writes bases and deletes garbage while this daemon leads.
+/// Packs the log, writes bases and deletes garbage while this daemon leads; while it follows, looks for payloads that the
+/// bucket did not give.
 final class BucketMaintenanceThread: Sendable {
     private let context: ShardContext
     private let thread: ServiceThread
@@ -24,12 +25,18 @@ final class BucketMaintenanceThread: Sendable {
         var failures = FailureLog(context.log)
         var lead = LedMaintenance()
         var damaged: [ObjectProblem] = []
+        var payloads: (any Bucket)?
         while !thread.isClosing {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
             do {
                 try lead.follow(leading) { (epoch) throws(ReplicationError) in
                     try begin(epoch, on: bucket)
+                }
+                if let ungiven = context.replica.ungiven.withLock({ $0 }) {
+                    let reached = try payloads ?? context.access.makeLookBucket()
+                    payloads = reached
+                    if try ungiven.look(on: reached) { pause = 0 }
                 }
                 if let step = try lead.maintenance?.step(on: bucket) {
                     if step.isSomething { pause = 0 }

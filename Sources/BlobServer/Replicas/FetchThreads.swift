@@ -32,7 +32,7 @@ final class FetchThreads: Sendable {
                 continue
             }
             do {
-                let reached = try bucket ?? context.access.makeBucket()
+                let reached = try bucket ?? context.access.makePayloadBucket()
                 bucket = reached
                 try fetch(blob, from: reached)
                 fetches.finish(blob, nil, asOf: .now)

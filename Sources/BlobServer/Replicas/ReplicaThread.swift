@@ -51,8 +51,11 @@ final class ReplicaThread: Sendable {
         context.replica.look(at: context.store, asOf: .now)
         var failures = ReplicaFailures(context.log, context.replica)
         var replica = Replica(context.store, host)
+        // It refers to this host, and that to where it is kept.
+        defer { context.replica.ungiven.withLock { $0 = nil } }
         while !thread.isClosing {
             let begin = Instant.now
+            context.replica.ungiven.withLock { $0 = replica.ungiven }
             do {
                 let step = try replica.step(on: bucket)
                 failures.noteSuccess(replica.problem)

@@ -10,6 +10,9 @@ import Synchronization
 final class ShardAccess: ShardHost {
     let settings: ReplicaSettings
     private let bucket: ObjectBucket
+    /// The same one, for payloads that somebody waits for: a request for one that is never given holds back those for
+    /// others, and nothing else.
+    private let payloads: ObjectBucket
     private let logger: Logger
     var counters: ObjectStoreCounters { bucket.counters }
     private let stopSignal = StopSignal()
@@ -19,6 +22,9 @@ final class ShardAccess: ShardHost {
     init(shard: String, _ options: ReplicaOptions, isLogging: Bool, log: Logger) throws {
         logger = log
         bucket = try ObjectBucket(shard, onRenewalFailure: { log.warning("\($0)") })
+        payloads = ObjectBucket(
+            bucket.url, access: bucket.access, limits: bucket.limits, clock: bucket.clock,
+            counters: bucket.counters)
         var settings = ReplicaSettings()
         settings.shardName = shard
         settings.hostName = options.hostName
@@ -34,6 +40,14 @@ final class ShardAccess: ShardHost {
     /// - Parameter onMoved: is told of the bytes that are sent and received.
     func makeBucket(onMoved: (@Sendable (Int) -> Void)? = nil) throws -> any Bucket {
         try S3Bucket(bucket, stop: stopSignal, onMoved: onMoved)
+    }
+
+    /// A client for payloads that somebody waits for.
+    func makePayloadBucket() throws -> any Bucket { try S3Bucket(payloads, stop: stopSignal) }
+
+    /// A client that asks once, and is not held back by others that fail, nor they by it.
+    func makeLookBucket() throws -> any Bucket {
+        try makeQuickBucket(milliseconds: bucket.limits.requestMilliseconds)
     }
 
     /// A client whose requests take so long at the most, are sent once, and are not held back by those of others

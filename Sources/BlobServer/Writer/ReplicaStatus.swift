@@ -101,6 +101,8 @@ final class ReplicaStatus: Sendable {
         return all.isEmpty ? nil : all.joined(separator: "; ")
     }
     let fetches: BlobFetches
+    /// What this daemon lacks while it follows, and looks for; nil: it does not follow.
+    let ungiven = Mutex<UngivenPayloads?>(nil)
     /// Wakes the thread that ships or follows.
     let signal: WakeSignal
 

@@ -35,8 +35,10 @@ package enum Seeder {
         }
     }
 
-    /// About how many bytes a store takes that is made of a base, and the long blobs that are fetched for it, but for those
-    /// of which the base says that they are lost. All of the base is read, and checked.
+    /// About how many bytes a store takes that is made of a base, and all its long blobs, but for those of which the base
+    /// says that they are lost. All of the base is read, and checked.
+    ///
+    /// - Parameter leavesBlobs: whether long blobs stay in the bucket, and take no bytes here.
     static func size(
         of manifest: BaseManifest, leavesBlobs: Bool, on bucket: some Bucket
     ) throws -> (byteCount: Int, blobs: [BlobReference]) {
@@ -44,10 +46,10 @@ package enum Seeder {
         let (byteCount, all, lost) = try BlobStore.seedSize { buffer, byteCountMax in
             try reader.read(into: &buffer, byteCountMax: byteCountMax, on: bucket)
         }
-        let blobs = LongBlobs.split(all, leavesBlobs: leavesBlobs).fetched
+        let fetched = LongBlobs.split(all, leavesBlobs: leavesBlobs).fetched
         return (
-            blobs.reduce(byteCount) { $0 + BlobStore.seedSize(of: $1) },
-            blobs.filter { !lost.contains($0.number) }
+            fetched.reduce(byteCount) { $0 + BlobStore.seedSize(of: $1) },
+            all.filter { !lost.contains($0.number) }
         )
     }
 

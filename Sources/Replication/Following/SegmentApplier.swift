@@ -79,41 +79,45 @@ package struct SegmentApplier {
     private func bytes(of blobs: [BlobReference], on bucket: some Bucket) throws -> [[UInt8]?] {
         do {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
-        } catch ReplicationError.damaged(let name, let why) {
-            // From where this store is, and not from the last of several segments: the base may lie between. By
-            // its changes: a base has some that were shipped after its segment.
-            guard let state = store.replicationState,
-                let oldest = try? BaseManifest.numbers(on: bucket).first,
-                let base = try? BaseManifest.read(oldest, on: bucket),
-                base.sequence > state.sequence
-            else { throw ReplicationError.damaged(name: name, why: why) }
-            throw ReplicationError.tooOld(position: state.position.number)
+        } catch let error as ReplicationError {
+            throw meaning(of: error, on: bucket)
         }
     }
 
-    /// As ``bytes(of:on:)``; nil for those that the bucket does not give.
+    private func meaning(
+        of error: ReplicationError, on bucket: some Bucket
+    ) -> ReplicationError {
+        // From where this store is, and not from the last of several segments: the base may lie between. By its
+        // changes: a base has some that were shipped after its segment.
+        guard case .damaged = error, let state = store.replicationState,
+            let oldest = try? BaseManifest.numbers(on: bucket).first,
+            let base = try? BaseManifest.read(oldest, on: bucket),
+            base.sequence > state.sequence
+        else { return error }
+        return .tooOld(position: state.position.number)
+    }
+
+    /// As ``bytes(of:on:)``; nil for those that the bucket does not give. All are asked for at the same time: each may take
+    /// the whole time-out.
     private func givenBytes(
         of blobs: [BlobReference], on bucket: some Bucket, _ leaving: (UngivenBlob) -> Void
     ) throws -> [[UInt8]?] {
-        do { return try bytes(of: blobs, on: bucket) } catch let error as ReplicationError {
-            guard error.isOfOneObject else { throw error }
+        let answers = try LongBlobs.answers(of: blobs, in: store.id, on: bucket)
+        var ungiven: [UngivenBlob] = []
+        for case (let blob, .failure(let error)) in zip(blobs, answers) {
+            let meaning = meaning(of: error, on: bucket)
+            guard meaning.isOfOneObject, blob.isEvictable else { throw meaning }
+            ungiven.append(UngivenBlob(blob: blob, error: error))
         }
-        return try blobs.map { blob in
-            do throws(ReplicationError) {
-                return try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
-            } catch {
-                guard error.isOfOneObject, blob.isEvictable else { throw error }
-                // A bucket that is away says nothing of its objects.
-                _ = try StoreDocument.read(on: bucket)
-                leaving(UngivenBlob(blob: blob, error: error))
-                return nil
-            }
-        }
+        // A bucket that is away says nothing of its objects.
+        if !ungiven.isEmpty { _ = try StoreDocument.read(on: bucket) }
+        ungiven.forEach(leaving)
+        return answers.map { try? $0.get() }
     }
 }
 
 /// A long blob that the bucket does not give.
-package struct UngivenBlob {
+package struct UngivenBlob: Sendable {
     package var blob: BlobReference
     /// Why; nil: it was not asked for yet.
     package var error: ReplicationError?

@@ -3,7 +3,8 @@ package import BlobStore
 /// Deletes objects of blobs that no base and no segment within the retention names, and finds out which are missing.
 ///
 /// An object is deleted when its number is below the next one of the oldest base that is kept, and this store
-/// neither has it, nor is about to, nor retired it after that base.
+/// neither has it, nor is about to, nor retired it after that base. One that an older base has stays for as long as the
+/// manifest of that, which could not be deleted.
 ///
 /// What is garbage stays garbage, so a collector may be paused anywhere, for however long. A number
 /// is given once in a shard: not again by this leader, and not by a later one, whose numbers begin after a
@@ -33,17 +34,13 @@ package struct BlobCollector {
 
     /// A collector. It reads all keys of the store's long blobs; 8 bytes of memory for each.
     ///
-    /// - Parameters:
-    ///   - oldest: the oldest base that is kept: older ones are deleted before.
-    ///   - newest: the newest one: all that it has was shipped.
-    package init(
-        _ store: BlobStore, epoch: UInt64, oldest: BaseManifest, newest: BaseManifest
-    ) throws {
+    /// - Parameter bases: all that there are. Others are deleted before.
+    package init(_ store: BlobStore, epoch: UInt64, _ bases: KeptBases) throws {
         self.store = store
         self.epoch = epoch
-        self.oldest = oldest
-        end = newest.nextBlobNumber
-        kept = try store.longBlobNumbers(retiredAfter: oldest.sequence)
+        oldest = bases.oldest
+        end = bases.newest.nextBlobNumber
+        kept = try bases.blobNumbers(of: store)
     }
 
     /// Looks at up to 1,000 names, and deletes those of them that are garbage. A LIST, and another one of the

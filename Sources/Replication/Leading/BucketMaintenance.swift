@@ -316,14 +316,11 @@ package struct BucketMaintenance {
         case .history:
             collectedAt = now
             jobs.noteSkipped(nil, of: .collect)
-            let (oldest, deletedCount) = try history.run(
+            let (kept, deletedCount) = try history.run(
                 &catalog, saved: store.savedSegment, inProgress: base?.number, on: bucket,
                 asOf: now, noting: &skipped)
-            collecting = try oldest.map {
-                .blobs(
-                    try BlobCollector(
-                        store, epoch: epoch, oldest: $0, newest: catalog.bases.last ?? $0),
-                    upTo: $0.sequence)
+            collecting = try kept.map {
+                .blobs(try BlobCollector(store, epoch: epoch, $0), upTo: $0.sequence)
             }
             return .deletedHistory(deletedCount)
         case .blobs(var collector, let sequence):

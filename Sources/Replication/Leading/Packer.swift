@@ -18,9 +18,14 @@ package struct Packer {
         var listed: [UInt64] = []
         /// Those that could not be deleted, and are tried again later.
         var left: [UInt64] = []
-        /// Whether all of them could not be deleted before.
+        /// Whether it failed before.
         var isRetry = false
         var due: Timestamp
+
+        mutating func retry(asOf now: Timestamp) {
+            isRetry = true
+            due = now.adding(milliseconds: ReplicationLimits.packGraceMilliseconds)
+        }
     }
 
     private let storeID: StoreID
@@ -173,9 +178,10 @@ package struct Packer {
             do throws(ReplicationError) {
                 found = try Pack.segments(cleanup.range, on: bucket)
             } catch {
-                // Its names stay: they are what is left of it. One that cannot be read now is the last to be tried again.
-                let first = cleanups.removeFirst()
-                if case .bucket = error { cleanups.append(first) }
+                // Its names stay: they may be what is left of it.
+                cleanups.removeFirst()
+                cleanup.retry(asOf: now)
+                cleanups.append(cleanup)
                 throw error
             }
             guard let segments = found else {
@@ -212,9 +218,8 @@ package struct Packer {
         }
         cleanups.removeFirst()
         guard !cleanup.left.isEmpty else { return }
-        cleanups.append(
-            Cleanup(
-                range: cleanup.range, numbers: cleanup.left, isRetry: true,
-                due: now.adding(milliseconds: ReplicationLimits.packGraceMilliseconds)))
+        var retried = Cleanup(range: cleanup.range, numbers: cleanup.left, due: now)
+        retried.retry(asOf: now)
+        cleanups.append(retried)
     }
 }

@@ -68,12 +68,12 @@ struct HistoryCollector {
     /// - Parameters:
     ///   - saved: the last segment that this store's file knows to be its own: a start reads the log from there.
     ///   - failure: see ``Bucket/delete(_:noting:)``.
-    /// - Returns: the oldest base that is kept, nil where there is none, and how many names were deleted.
+    /// - Returns: which bases there are then, nil where no payload may be deleted, and how many names were deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     mutating func run(
         _ catalog: inout BaseCatalog, saved: UInt64, inProgress: UInt64?,
         on bucket: some Bucket, asOf now: Timestamp, noting failure: inout (any Error)?
-    ) throws(ReplicationError) -> (oldest: BaseManifest?, deletedCount: Int) {
+    ) throws(ReplicationError) -> (kept: KeptBases?, deletedCount: Int) {
         try catalog.refresh(on: bucket)
         let expired = schedule.oldestKept(of: catalog.bases, asOf: now)
         guard let oldest = expired ?? catalog.bases.first else { return (nil, 0) }
@@ -100,10 +100,52 @@ struct HistoryCollector {
         // The newest one says where the log was packed up to.
         groups += ranges.filter { $0.upperBound <= min(end, saved) && $0.upperBound != newest }
             .map { [ShardNames.pack($0)] }
-        guard !groups.isEmpty else { return (oldest, 0) }
-        try Epochs.requireNewest(epoch, on: bucket)
-        let deleted = try bucket.delete(groups, noting: &failure)
-        try catalog.refresh(on: bucket)
-        return (oldest, deleted.count)
+        var deletedCount = 0
+        if !groups.isEmpty {
+            try Epochs.requireNewest(epoch, on: bucket)
+            deletedCount = try bucket.delete(groups, noting: &failure).count
+            try catalog.refresh(on: bucket)
+        }
+        // Of one that could be neither read nor deleted nobody knows what it has.
+        guard !catalog.damaged.keys.contains(where: { $0 < end }) else {
+            return (nil, deletedCount)
+        }
+        let undeleted = catalog.bases.filter { $0.position.number < end }
+        return (
+            KeptBases(undeleted: undeleted, oldest: oldest, newest: catalog.bases.last ?? oldest),
+            deletedCount
+        )
+    }
+}
+
+/// The bases that a bucket has after what nobody needs any more was deleted.
+package struct KeptBases {
+    /// Those before the retention whose manifests could not be deleted: a restore may begin with them.
+    package var undeleted: [BaseManifest] = []
+    /// The one that the retention begins with.
+    package var oldest: BaseManifest
+    /// All that it has was shipped.
+    package var newest: BaseManifest
+
+    package init(undeleted: [BaseManifest] = [], oldest: BaseManifest, newest: BaseManifest) {
+        self.undeleted = undeleted
+        self.oldest = oldest
+        self.newest = newest
+    }
+
+    /// What was retired up to this batch none of them has.
+    package var sequence: UInt64 { (undeleted.first ?? oldest).sequence }
+
+    /// Numbers of the long blobs whose objects are needed, of those that a store knows, in order: what segments after the
+    /// oldest one name, and what each one before has.
+    func blobNumbers(of store: BlobStore) throws -> [UInt64] {
+        let numbers = try store.longBlobNumbers(retiredAfter: oldest.sequence)
+        guard !undeleted.isEmpty else { return numbers }
+        var all = Set(numbers)
+        for base in undeleted {
+            let numbers = try store.longBlobNumbers(retiredAfter: base.sequence)
+            all.formUnion(numbers.prefix { $0 < base.nextBlobNumber })
+        }
+        return all.sorted()
     }
 }

@@ -47,7 +47,8 @@ package enum LongBlobs {
 
     /// Reads blobs' objects, and puts those again that the bucket has lost or damaged, where the store has the bytes.
     ///
-    /// - Returns: how many were put, and which are lost: the store has them no more than the bucket.
+    /// - Returns: how many were put, and which are lost: the store has them no more than the bucket, which was asked
+    ///   several times.
     static func restore(
         _ blobs: [BlobReference], of store: BlobStore, on bucket: some Bucket
     ) throws -> (count: Int, lost: [BlobReference]) {
@@ -56,34 +57,51 @@ package enum LongBlobs {
         try inGroups(blobs) { group in
             try bucket.forEach(group.count) { index, bucket in
                 let blob = group[index]
-                var failure: ReplicationError?
-                do {
-                    _ = try bytes(of: blob, in: store.id, on: bucket)
-                    return
-                } catch let error as ReplicationError {
-                    // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss; what
-                    // the server does not give is put again.
-                    switch error {
-                    case .damaged: break
-                    case .bucket(_, isLasting: false): failure = error
-                    default: throw error
-                    }
+                var look = try restore(blob, of: store, on: bucket)
+                var lookCount = 1
+                // It may have been the answer that was wrong, or a server that is behind others.
+                while look == .lost, lookCount < ReplicationLimits.lostPayloadLookCount {
+                    try bucket.pause(beforeRetrying: ReplicationLimits.lostPayloadPause + lookCount)
+                    look = try restore(blob, of: store, on: bucket)
+                    lookCount += 1
                 }
-                guard let stored = try store.storedBytes(ofLive: blob) else {
-                    if let failure { throw failure }
-                    // What nothing refers to any more is no loss.
-                    if try store.isStored(blob.digest, number: blob.number) {
-                        lost.withLock { $0.append(blob) }
-                    }
-                    return
+                switch look {
+                case .isKept: break
+                case .wasPut: count.add(1, ordering: .relaxed)
+                case .lost: lost.withLock { $0.append(blob) }
                 }
-                try bucket.put(ShardNames.blob(blob), BlobObject.bytes(blob, stored, store.id))
-                count.add(1, ordering: .relaxed)
             }
         }
         return (
             count.load(ordering: .relaxed), lost.withLock { $0.sorted { $0.number < $1.number } }
         )
+    }
+
+    private enum Look { case isKept, wasPut, lost }
+
+    private static func restore(
+        _ blob: BlobReference, of store: BlobStore, on bucket: any Bucket
+    ) throws -> Look {
+        var failure: ReplicationError?
+        do throws(ReplicationError) {
+            _ = try bytes(of: blob, in: store.id, on: bucket)
+            return .isKept
+        } catch {
+            // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss; what
+            // the server does not give is put again.
+            switch error {
+            case .damaged: break
+            case .bucket(_, isLasting: false): failure = error
+            default: throw error
+            }
+        }
+        guard let stored = try store.storedBytes(ofLive: blob) else {
+            if let failure { throw failure }
+            // What nothing refers to any more is no loss.
+            return try store.isStored(blob.digest, number: blob.number) ? .lost : .isKept
+        }
+        try bucket.put(ShardNames.blob(blob), BlobObject.bytes(blob, stored, store.id))
+        return .wasPut
     }
 
     package static func bytes(
@@ -132,6 +150,21 @@ package enum LongBlobs {
             }
         }
         return blobs.filter { found.contains($0.number) }
+    }
+
+    /// What the bucket gives of each of some blobs, or why not.
+    static func answers(
+        of blobs: [BlobReference], in storeID: StoreID, on bucket: some Bucket
+    ) throws -> [Result<[UInt8], ReplicationError>] {
+        typealias Answer = Result<[UInt8], ReplicationError>
+        let found = Mutex([Answer](repeating: .failure(.stopped), count: blobs.count))
+        try bucket.forEach(blobs.count) { index, bucket in
+            let answer = Answer { () throws(ReplicationError) in
+                try bytes(of: blobs[index], in: storeID, on: bucket)
+            }
+            found.withLock { $0[index] = answer }
+        }
+        return found.withLock { $0 }
     }
 
     static func bytes(

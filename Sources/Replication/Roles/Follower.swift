@@ -22,7 +22,7 @@ struct Follower {
     private var leader = ""
     private var handover: HandoverRequest
     private var obstacle: Obstacle
-    private var ungiven: UngivenPayloads
+    let ungiven: UngivenPayloads
     /// Whether nobody has led since this store did: then no other host has what it lacks.
     private var ledLast = false
     /// Whether it was said that it does not take the lead since it lacks payloads.
@@ -40,10 +40,7 @@ struct Follower {
     private var hasEnded = false
     /// How long nobody is seen to lead before this store takes the lead; nil: it does not.
     private var claimsAfter: Int64?
-    private var silence = Silence()
-    private var nextAliveLook: Int64 = 0
-    /// How far the log is, as the leader said last.
-    private var leadersSegment: UInt64 = 0
+    private var watch: LeaderWatch
     private var hasCaughtUp = false
 
     init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
@@ -51,6 +48,7 @@ struct Follower {
         self.host = host
         handover = HandoverRequest(store, host)
         obstacle = Obstacle(store, host)
+        watch = LeaderWatch(store, host)
         ungiven = UngivenPayloads(store, host)
         let now = host.uptime
         (lastSegment, lastPackLook) = (now, now)
@@ -123,8 +121,8 @@ struct Follower {
         // Only where the name should be there, or nobody says that it should not.
         let isQuiet =
             now - max(lastSegment, lastPackLook) >= Int64(ReplicationLimits.packLookMilliseconds)
-            && (leadersSegment > log.position.number
-                || silence.milliseconds >= Int64(ReplicationLimits.packLookMilliseconds))
+            && (watch.segment > log.position.number
+                || watch.silentMilliseconds >= Int64(ReplicationLimits.packLookMilliseconds))
         // While the bucket is away nobody is kept waiting for another answer of it.
         if isAway, handover.isLate { handover.giveUpLate(leader) }
         isAway = true
@@ -132,7 +130,7 @@ struct Follower {
         do {
             last = try applyNext(on: bucket, looksAtPacks: isQuiet)
         } catch {
-            silence.interrupt()
+            watch.interrupt()
             if handover.isLate { handover.giveUpLate(leader) }
             throw error
         }
@@ -143,7 +141,7 @@ struct Follower {
         handover.deleteWithdrawn(on: bucket)
         if let last {
             lastSegment = host.uptime
-            silence.end()
+            watch.end()
             // A fence of this store's own: an earlier run took the lead and died before it knew.
             let isOwnFence =
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
@@ -170,30 +168,27 @@ struct Follower {
             try handover.ask(leader, of: leadersEpoch(on: bucket), on: bucket)
         }
         if last != nil { return .next(.again) }
-        try ungiven.look(on: bucket)
-        try lookForLeader(at: now, on: bucket)
-        if let claimsAfter, try isSilent(for: claimsAfter, on: bucket) {
+        try watch.look(at: now, applied: log.position.number, on: bucket)
+        if let claimsAfter, try mayLead(after: claimsAfter, on: bucket) {
             host.log(
                 .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
             return try takeOver(handover.request, on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds,
-            try isSilent(for: Int64(after), on: bucket)
+            try mayLead(after: Int64(after), on: bucket)
         {
             return try takeOver(handover.request, on: bucket)
         }
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
 
-    /// Whether nobody is seen to lead for so long, and now, and this host may. Whoever takes the lead then looks at the log
-    /// once more.
-    private mutating func isSilent(
-        for milliseconds: Int64, on bucket: any Bucket
+    /// Whether nobody is seen to lead for so long, and this host may.
+    private mutating func mayLead(
+        after milliseconds: Int64, on bucket: any Bucket
     ) throws(ReplicationError) -> Bool {
-        guard silence.milliseconds >= milliseconds, isWhole() else { return false }
-        nextAliveLook = 0
-        try lookForLeader(at: host.uptime, on: bucket)
-        return silence.milliseconds >= milliseconds && silence.isWatched
+        guard watch.silentMilliseconds >= milliseconds, isWhole() else { return false }
+        return try watch.isSilent(
+            for: milliseconds, applied: log.position.number, on: bucket)
     }
 
     /// Whether nothing that it lacks keeps it from taking the lead by itself. Says so where something does, once.
@@ -207,40 +202,6 @@ struct Follower {
         }
         hasSaidLack = true
         return false
-    }
-
-    /// Looks whether the leader is alive, now and then.
-    private mutating func lookForLeader(
-        at now: Int64, on bucket: any Bucket
-    ) throws(ReplicationError) {
-        guard now >= nextAliveLook, let epoch = store.replicationState?.epoch else { return }
-        let pause = min(
-            ReplicationLimits.aliveLookMilliseconds,
-            (host.settings.autoPromoteMilliseconds ?? .max) / 4)
-        nextAliveLook = now + Int64(pause)
-        let begun = host.uptime
-        do throws(ReplicationError) {
-            let found = try readAlive(epoch, on: bucket)
-            guard silence.note(found, begunAt: begun, at: host.uptime), let found else { return }
-            leadersSegment = found.segment
-            if found.segment <= log.position.number { host.noteMoved(at: now) }
-        } catch {
-            // A bucket that is away is no silence.
-            silence.interrupt()
-            throw error
-        }
-    }
-
-    /// What the leader said last. What is damaged is none, as the log was there just now: a leader that lives writes it again.
-    private func readAlive(
-        _ epoch: UInt64, on bucket: any Bucket
-    ) throws(ReplicationError) -> AliveDocument? {
-        do throws(ReplicationError) {
-            return try AliveDocument.read(epoch, of: store.id.description, on: bucket)
-        } catch {
-            guard case .damaged = error else { throw error }
-            return nil
-        }
     }
 
     /// Applies what is there after the last segment: several together, in one commit, where there are more.
@@ -269,11 +230,12 @@ struct Follower {
             foundAt = host.uptime
         }
         var left: [UngivenBlob] = []
+        let leaves = obstacle.leavesPayloads || ungiven.isKnown
         // Also where this fails: what the store has then is not applied again.
         defer { ungiven.note(left) }
         try applier.apply(
             items, of: last.head.epoch, at: last.position, on: bucket,
-            leaving: obstacle.leavesPayloads ? { left.append($0) } : nil)
+            leaving: leaves ? { left.append($0) } : nil)
         log = ahead
         try noteApplied(last.head, foundAt: foundAt, on: bucket)
         return last.head
@@ -324,7 +286,7 @@ struct Follower {
             case .lost(let epoch, let leader):
                 host.become(.follows)
                 lastSegment = host.uptime
-                silence.end()
+                watch.end()
                 if claimsAfter != nil { claimsAfter = Self.claimMilliseconds }
                 handover.withdraw()
                 taking = nil

@@ -73,7 +73,7 @@ struct Obstacle {
         do throws(ReplicationError) {
             return try copy.peek(on: bucket, looksAtPacks: true) == nil ? .other : .payload
         } catch {
-            guard case .bucket(_, isLasting: false) = error else { throw error }
+            guard case .bucket = error else { throw error }
             return .segment
         }
     }
@@ -88,7 +88,8 @@ struct Obstacle {
                 self = .damaged
             case ReplicationError.damaged(let name, _) where name.hasPrefix(ShardNames.blobPrefix):
                 self = .payload
-            case ReplicationError.bucket(_, isLasting: false): self = .notGiven
+            // Also what is forbidden: of one object alone, when the bucket gives others.
+            case ReplicationError.bucket: self = .notGiven
             case StoreError.corrupt: self = .ownDamage
             default: return nil
             }

@@ -52,6 +52,14 @@ package struct Replica {
         }
     }
 
+    /// What a follower lacks; nil: it leads.
+    package var ungiven: UngivenPayloads? {
+        switch role {
+        case .leading: nil
+        case .following(let follower): follower.ungiven
+        }
+    }
+
     package mutating func step(on bucket: any Bucket) throws -> Step {
         do {
             return try roleStep(on: bucket)

@@ -126,19 +126,20 @@ package struct ReplicaStart {
     private func seed(why: String, _ epoch: UInt64?, on bucket: any Bucket) throws {
         let document = try StoreDocument.read(on: bucket)
         var room = SeedRoom(directory, storeOptions, host, epoch: epoch)
-        while let manifest = try seed(why: why, of: document, on: bucket) {
-            try room.make(for: manifest, on: bucket)
+        while let (manifest, newest) = try seed(why: why, of: document, on: bucket) {
+            try room.make(for: manifest, newest: newest, on: bucket)
         }
     }
 
     /// Builds the store from the newest base that can be used.
     ///
-    /// - Returns: the base for which there is no room; nil: it is built.
+    /// - Returns: the base for which there is no room, and the newest one; nil: it is built.
     private func seed(
         why: String, of document: StoreDocument, on bucket: any Bucket
-    ) throws -> BaseManifest? {
+    ) throws -> (base: BaseManifest, newest: UInt64)? {
         var failure: (any Error)?
-        for number in try bases(on: bucket) {
+        let bases = try bases(on: bucket)
+        for number in bases {
             var manifest: BaseManifest?
             do {
                 let found = try BaseManifest.read(number, on: bucket)
@@ -157,7 +158,7 @@ package struct ReplicaStart {
                 return nil
             } catch let error as StoreError {
                 guard case .full = error, let manifest else { throw error }
-                return manifest
+                return (manifest, newest: bases[0])
             } catch let error as ReplicationError {
                 switch error {
                 case .damaged, .bucket(_, isLasting: false): break

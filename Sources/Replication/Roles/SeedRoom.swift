@@ -11,6 +11,9 @@ struct SeedRoom {
     /// The epoch of the old store; nil: there is none.
     let epoch: UInt64?
 
+    /// The base that was measured last: all of it is read for that.
+    private var measured: (base: BaseManifest, byteCount: Int, blobs: [BlobReference])?
+    /// What was said of it last.
     private var said: Obstruction?
     private var interval = ReplicationLimits.roomLookMilliseconds
     private var hasRemovedOld = false
@@ -36,31 +39,37 @@ struct SeedRoom {
 
     private enum Obstruction {
         case lacksSpace, mayHaveOnlyCopies, cannotRemoveOld
-        /// The disk has the space, and refuses it.
+        /// The store would be longer than its map may be.
+        case exceedsMap
+        /// The disk has the space, and writing failed all the same.
         case isRefused
     }
 
-    /// Returns when it is worth while to try again to build the store from a base, for which there was no room.
+    /// Returns when it is worth while to try again to build the store: from the base for which there was no room, or from
+    /// another one.
     ///
+    /// - Parameter newest: the last base that was there when this one was chosen.
     /// - Throws: ``StoppedAtStart`` when the process ends before.
-    mutating func make(for manifest: BaseManifest, on bucket: any Bucket) throws {
-        let (byteCount, blobs) = try Seeder.size(
-            of: manifest, leavesBlobs: host.settings.localByteCountMax != nil, on: bucket)
-        guard byteCount <= options.mapByteCountMax else {
-            throw ReplicaFailure(
-                description:
-                    "the store from the base after segment \(manifest.position.number) takes about \(byteCount) bytes, more than --map-size (\(options.mapByteCountMax)): raise it"
-            )
+    mutating func make(
+        for manifest: BaseManifest, newest: UInt64, on bucket: any Bucket
+    ) throws {
+        do { try measure(manifest, on: bucket) } catch {
+            guard isOutdated(manifest, newest: newest, on: bucket) else { throw error }
+            return
         }
+        guard let (_, byteCount, blobs) = measured else { return }
+        let mapByteCountMax = options.mapByteCountMax
         var hasWaited = false
         while true {
             let sizes = try sizes(of: byteCount)
             var absentCount = 0
             let obstruction: Obstruction
-            if sizes.needed <= sizes.available {
+            if byteCount > mapByteCountMax {
+                obstruction = .exceedsMap
+            } else if sizes.needed <= sizes.available {
                 // Else the disk says that there is room, and there was none.
                 if hasWaited { return }
-                obstruction = .isRefused
+                obstruction = sizes.needed > mapByteCountMax ? .exceedsMap : .isRefused
             } else if sizes.lacking > 0 {
                 obstruction = .lacksSpace
             } else {
@@ -75,10 +84,34 @@ struct SeedRoom {
                 said = obstruction
             }
             if host.wait(milliseconds: interval) { throw StoppedAtStart() }
-            interval = min(2 * interval, ReplicationLimits.roomLookMillisecondsMax)
-            if obstruction == .isRefused { return }
-            hasWaited = true
+            // To look at the space costs nothing; to find out whether a disk takes it, all of the base.
+            interval = min(
+                2 * interval,
+                obstruction == .isRefused
+                    ? ReplicationLimits.refusedRoomLookMillisecondsMax
+                    : ReplicationLimits.roomLookMillisecondsMax)
+            if obstruction == .isRefused || isOutdated(manifest, newest: newest, on: bucket) {
+                return
+            }
+            hasWaited = obstruction != .exceedsMap
         }
+    }
+
+    private mutating func measure(_ manifest: BaseManifest, on bucket: any Bucket) throws {
+        guard measured?.base != manifest else { return }
+        let (byteCount, blobs) = try Seeder.size(
+            of: manifest, leavesBlobs: host.settings.localByteCountMax != nil, on: bucket)
+        measured = (manifest, byteCount, blobs)
+        said = nil
+    }
+
+    /// Whether there is another base to begin with: a newer one, or this one is gone. One LIST. A bucket that is away says
+    /// nothing of that.
+    private func isOutdated(
+        _ manifest: BaseManifest, newest: UInt64, on bucket: any Bucket
+    ) -> Bool {
+        guard let numbers = try? BaseManifest.numbers(on: bucket) else { return false }
+        return numbers.last ?? 0 > newest || !numbers.contains(manifest.position.number)
     }
 
     /// Returns whether the old store is removed: a disk may have no room even for the empty one in its place.
@@ -125,13 +158,16 @@ struct SeedRoom {
         case .cannotRemoveOld:
             return
                 "\(base), too few even to remove the old store (\(sizes.old) bytes): free \(ReplicationLimits.seedRoomByteCount) bytes. This daemon waits for the space"
+        case .exceedsMap:
+            return
+                "The store from the base after segment \(manifest.position.number) may take \(sizes.needed) bytes, more than --map-size (\(options.mapByteCountMax)): raise it, and start this daemon again. Until then it waits for a base that needs less"
         case .isRefused:
             return
-                "\(base), but writing failed for lack of space: look for a quota, a limit on the size of files, and the number of files (df -i). This daemon tries again, at least every \(ReplicationLimits.roomLookMillisecondsMax / 1_000) s"
+                "\(base), but writing failed: look for errors of the disk in the kernel's log (dmesg), a quota, a limit on the size of files, and the number of files (df -i). This daemon tries again, ever less often, but at least every \(ReplicationLimits.refusedRoomLookMillisecondsMax / 60_000) minutes: start it again when that is mended"
         case .lacksSpace:
             let old = sizes.old > 0 ? " beside the old store's \(sizes.old)" : ""
             return
-                "\(base)\(old): free \(sizes.lacking) bytes, move the folder to a larger disk, or leave long payloads in the bucket with --local-bytes. This daemon waits for the space"
+                "\(base)\(old): free \(sizes.lacking) bytes, move the folder to a larger disk, or leave long payloads in the bucket with --local-bytes. This daemon waits for the space, or for a base that needs less"
         }
     }
 }

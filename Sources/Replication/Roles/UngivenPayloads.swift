@@ -1,27 +1,45 @@
 internal import BlobStore
+internal import Synchronization
 
 /// Payloads that the bucket did not give to this follower when their turn came. It went on without them: their bytes stay in
-/// the bucket. A request for one asks the bucket again, and so does this now and then. Where this host should have all
-/// payloads, those that it lacked at the last run are among them.
-struct UngivenPayloads {
+/// the bucket. A request for one asks the bucket again, and so does ``look(on:)`` now and then. Where this host should have
+/// all payloads, those that it lacked at the last run are among them.
+///
+/// Another thread than the one that follows looks, with a client of its own: an answer that never comes holds up nothing
+/// else.
+package final class UngivenPayloads: Sendable {
+    private struct State {
+        /// Those that are asked for again, the next one first.
+        var all: [UngivenBlob] = []
+        var nextLook: Int64 = 0
+        var pause = ReplicationLimits.jobPauseMilliseconds
+    }
+
     private let store: BlobStore
     private let host: any ReplicaHost
-    /// Those that are asked for again, the next one first.
-    private var all: [UngivenBlob] = []
-    private var nextLook: Int64 = 0
-    private var pause = ReplicationLimits.jobPauseMilliseconds
+    private let state: Mutex<State>
 
     init(_ store: BlobStore, _ host: any ReplicaHost) {
         self.store = store
         self.host = host
-        guard host.settings.localByteCountMax == nil else { return }
-        // Damage of the store is found by others.
-        let lacking = try? store.evictedBlobs(countMax: ReplicationLimits.ungivenPayloadCountMax)
-        all = (lacking ?? []).map { UngivenBlob(blob: $0) }
+        var state = State()
+        if host.settings.localByteCountMax == nil {
+            // Damage of the store is found by others.
+            let lacking = try? store.evictedBlobs(
+                countMax: ReplicationLimits.ungivenPayloadCountMax)
+            state.all = (lacking ?? []).map { UngivenBlob(blob: $0) }
+        }
+        self.state = Mutex(state)
     }
+
+    private var all: [UngivenBlob] { state.withLock { $0.all } }
+
+    /// Whether the bucket is known not to give some: how long that is waited for is waited once, and not for each.
+    var isKnown: Bool { all.contains { $0.error != nil } }
 
     /// What is not here; nil: nothing.
     var problem: String? {
+        let all = all
         guard let first = all.first(where: { $0.error != nil }) ?? all.first else { return nil }
         let others = all.count > 1 ? ", and \(all.count - 1) more" : ""
         guard let error = first.error else {
@@ -34,76 +52,110 @@ struct UngivenPayloads {
     /// Why this host takes the lead by force only: whoever leads is the one that mends what the bucket has lost. nil: it
     /// lacks nothing.
     var refusal: String? {
+        let all = all
         guard !all.isEmpty else { return nil }
         return
-            "this host lacks payloads (\(names)): wait until it has fetched them, publish them again to the leader, or use --force to lead without them"
+            "this host lacks payloads (\(Self.names(all))): wait until it has fetched them, publish them again to the leader, or use --force to lead without them"
     }
 
     /// Says what is lost with the leader before this host, which leads now.
     func noteLead() {
+        let all = all
         guard !all.isEmpty else { return }
         host.log(
             .error,
-            "Leading without payloads that this host lacks (\(names)): where the bucket does not give them either, they are lost until they are published again"
+            "Leading without payloads that this host lacks (\(Self.names(all))): where the bucket does not give them either, they are lost until they are published again"
         )
     }
 
     private static let namedCountMax = 8
 
-    private var names: String {
-        let named = all.prefix(Self.namedCountMax).map { "\($0.blob.digest)" }
+    private static func names(_ all: [UngivenBlob]) -> String {
+        let named = all.prefix(namedCountMax).map { "\($0.blob.digest)" }
         let others = all.count - named.count
         return named.joined(separator: ", ") + (others > 0 ? ", and \(others) more" : "")
     }
 
     /// - Parameter blobs: those that the store does not have, with their batches, are passed over.
-    mutating func note(_ blobs: [UngivenBlob]) {
+    func note(_ blobs: [UngivenBlob]) {
         let blobs = blobs.filter { found in
             (try? store.isStored(found.blob.digest, number: found.blob.number)) != false
         }
         guard !blobs.isEmpty else { return }
         for found in blobs { say(found) }
-        all += blobs.prefix(max(0, ReplicationLimits.ungivenPayloadCountMax - all.count))
-        pause = ReplicationLimits.jobPauseMilliseconds
-        nextLook = host.uptime + pause
+        let first = host.uptime + ReplicationLimits.jobPauseMilliseconds
+        state.withLock { state in
+            // Those that come all the time keep no other from being looked for.
+            state.nextLook = state.all.isEmpty ? first : min(state.nextLook, first)
+            state.pause = ReplicationLimits.jobPauseMilliseconds
+            state.all += blobs.prefix(
+                max(0, ReplicationLimits.ungivenPayloadCountMax - state.all.count))
+        }
     }
 
     private func say(_ found: UngivenBlob) {
         guard let error = found.error else { return }
         host.log(
             .error,
-            "The bucket does not give \(found.blob.digest) (\(error)): continuing without it. It is fetched when somebody asks for it, or when the bucket gives it"
+            "The bucket does not give \(found.blob.digest) (\(error)): continuing without it. It is fetched when somebody asks for it, or when the bucket gives it.\(error.remedy)"
         )
     }
 
-    /// Asks for one of them again, when it is time.
-    mutating func look(on bucket: any Bucket) throws {
-        guard var next = all.first, host.uptime >= nextLook else { return }
-        all.removeFirst()
-        let blob = next.blob
+    /// Asks for one of them again, when it is time: one request, for which the caller's client decides how long it takes.
+    ///
+    /// - Returns: whether the next one may be asked for at once.
+    package func look(on bucket: any Bucket) throws -> Bool {
+        let now = host.uptime
+        // It stays among them meanwhile: this host lacks it.
+        let first = state.withLock { now >= $0.nextLook ? $0.all.first : nil }
+        guard let first else { return false }
         do {
-            // What nothing refers to any more is not needed.
-            guard try store.isStored(blob.digest, number: blob.number) else { return }
-            let bytes = try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
-            let outcome = try host.write { (store) throws(StoreError) in
-                try store.putBack(blob, bytes)
-            }
-            pause = ReplicationLimits.jobPauseMilliseconds
-            guard outcome != .later else { return all.append(next) }
-            if outcome == .stored { host.log(.notice, "The bucket gives \(blob.digest) again") }
+            let isDone = try fetch(first.blob, on: bucket)
+            finish(isDone ? nil : first, pause: ReplicationLimits.jobPauseMilliseconds)
+            return isDone
+        } catch ReplicationError.stopped {
+            throw ReplicationError.stopped
         } catch {
+            var next = first
             if let error = error as? ReplicationError {
-                let isNew = next.error == nil
                 next.error = error
-                if isNew { say(next) }
+                if first.error == nil { say(next) }
             }
-            all.append(next)
-            pause = min(2 * pause, ReplicationLimits.jobPauseMillisecondsMax)
-            nextLook = host.uptime + pause
+            finish(next, pause: nil)
             switch error {
-            case let error as ReplicationError where error.isOfOneObject: break
-            case StoreError.full: break
+            case let error as ReplicationError where error.isOfOneObject: return false
+            case StoreError.full: return false
             default: throw error
+            }
+        }
+    }
+
+    /// Returns whether it is here, or nothing refers to it any more.
+    private func fetch(_ blob: BlobReference, on bucket: any Bucket) throws -> Bool {
+        guard try store.isStored(blob.digest, number: blob.number) else { return true }
+        let bytes = try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
+        let outcome = try host.write { (store) throws(StoreError) in
+            try store.putBack(blob, bytes)
+        }
+        if outcome == .stored { host.log(.notice, "The bucket gives \(blob.digest) again") }
+        return outcome != .later
+    }
+
+    /// Takes the first one away.
+    ///
+    /// - Parameters:
+    ///   - again: it, where it is asked for again when all others were.
+    ///   - pause: before that; nil: twice as long as before.
+    private func finish(_ again: UngivenBlob?, pause: Int64?) {
+        let now = host.uptime
+        state.withLock { state in
+            state.all.removeFirst()
+            if let again { state.all.append(again) }
+            if let pause {
+                state.pause = pause
+            } else {
+                state.pause = min(2 * state.pause, ReplicationLimits.jobPauseMillisecondsMax)
+                state.nextLook = now + state.pause
             }
         }
     }

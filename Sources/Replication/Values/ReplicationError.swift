@@ -42,12 +42,18 @@ package struct ObjectProblem: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ReplicationError {
-    /// Whether it may be about the object that was asked for, and no other.
+    /// Whether it may be about the object that was asked for, and no other: another one shows whether it is.
     var isOfOneObject: Bool {
         switch self {
-        case .damaged, .bucket(_, isLasting: false): true
+        case .damaged, .bucket: true
         default: false
         }
+    }
+
+    /// Who ends it, as a sentence; empty where it may end by itself, or the leader ends it.
+    var remedy: String {
+        guard case .bucket(_, isLasting: true) = self else { return "" }
+        return " Whoever manages the permissions of the bucket can end that."
     }
 
     var problem: ObjectProblem? {

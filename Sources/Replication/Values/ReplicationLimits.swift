@@ -35,6 +35,10 @@ package enum ReplicationLimits {
     package static let unreadableSegmentLookCount = 7
     /// How long a follower is not given it before, in milliseconds.
     package static let unreadableSegmentMilliseconds: Int64 = 120_000
+    /// How often in a row a payload's object is missing or damaged before it counts as lost; the pauses between are those
+    /// after so many failed requests, and one more each time: a few seconds together.
+    package static let lostPayloadLookCount = 3
+    package static let lostPayloadPause = 4
     /// Payloads that the bucket did not give which a follower asks for again by itself.
     package static let ungivenPayloadCountMax = 1_024
     /// How many names in a row cannot be deleted before no more are tried.
@@ -87,6 +91,8 @@ package enum ReplicationLimits {
     /// time, up to the most.
     package static let roomLookMilliseconds = 5_000
     package static let roomLookMillisecondsMax = 300_000
+    /// The most where the disk has the room and refused it: then the base is read again each time.
+    package static let refusedRoomLookMillisecondsMax = 3_600_000
     /// Bytes that a store needs besides its contents.
     package static let seedRoomByteCount = 1 << 20
     package static let documentByteCountMax = 16 << 20
