@@ -161,9 +161,15 @@ import Testing
     func payloadAfterRestart() throws {
         let (_, b, blob, object) = try lackingHosts()
         b.kill()
+        // A bucket that is away says nothing of its objects.
+        b.upkeep.onRequest = { (_, name) throws(ReplicationError) in
+            throw .bucket("get \(name): away")
+        }
         try b.start()
-        #expect(b.problem?.contains("\(blob.digest)") == true)
         fail(b, seconds: 60)
+        #expect(b.problem?.contains("has yet to fetch: \(blob.digest)") == true)
+        b.upkeep.onRequest = { _, _ in }
+        fail(b, seconds: 600)
         #expect(b.problem?.contains("does not give: \(blob.digest)") == true)
         b.kill()
         objects[ShardNames.blob(blob)] = object
@@ -264,6 +270,35 @@ import Testing
         try put(1)
         fail(b, seconds: 100)
         #expect(b.store.lastSequence < a.store.lastSequence)
+    }
+
+    // Those beyond the bound were forgotten: it counted as whole without them.
+    @Test("A follower that lacks more payloads than it keeps in mind fetches all of them")
+    func morePayloads() throws {
+        let (a, b) = try hosts()
+        b.settings.ungivenPayloadCountMax = 2
+        b.kill()
+        try b.start()
+        let refuse = {
+            (operation: MemoryBucket.Operation, name: String) throws(ReplicationError) in
+            guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
+            throw .bucket("get \(name): 403 AccessDenied", isLasting: true)
+        }
+        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        for number in 0..<7 {
+            try a.store.put("\(number)", SeededGenerator.bytes(70_000, seed: UInt64(number)))
+            try a.lead()
+        }
+        fail(b, seconds: 200)
+        #expect(b.store.lastSequence == a.store.lastSequence)
+        #expect(b.problem?.contains("and 1 more") == true)
+        (b.bucket.onRequest, b.upkeep.onRequest) = ({ _, _ in }, { _, _ in })
+        try b.run(4_000) { b.problem == nil }
+        for number in 0..<7 {
+            #expect(
+                try b.store.get("\(number)")
+                    == SeededGenerator.bytes(70_000, seed: UInt64(number)))
+        }
     }
 
     // A segment that may not be read was waited for, also where a base was after it.

@@ -80,20 +80,19 @@ package struct SegmentApplier {
         do {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch let error as ReplicationError {
-            throw meaning(of: error, on: bucket)
+            throw tooOld(on: bucket, if: error.isDamage) ?? error
         }
     }
 
-    private func meaning(
-        of error: ReplicationError, on bucket: some Bucket
-    ) -> ReplicationError {
+    /// Why an object may be gone: a base took the place of all that is before it.
+    private func tooOld(on bucket: some Bucket, if isDamage: Bool) -> ReplicationError? {
         // From where this store is, and not from the last of several segments: the base may lie between. By its
         // changes: a base has some that were shipped after its segment.
-        guard case .damaged = error, let state = store.replicationState,
+        guard isDamage, let state = store.replicationState,
             let oldest = try? BaseManifest.numbers(on: bucket).first,
             let base = try? BaseManifest.read(oldest, on: bucket),
             base.sequence > state.sequence
-        else { return error }
+        else { return nil }
         return .tooOld(position: state.position.number)
     }
 
@@ -103,11 +102,15 @@ package struct SegmentApplier {
         of blobs: [BlobReference], on bucket: some Bucket, _ leaving: (UngivenBlob) -> Void
     ) throws -> [[UInt8]?] {
         let answers = try LongBlobs.answers(of: blobs, in: store.id, on: bucket)
-        var ungiven: [UngivenBlob] = []
-        for case (let blob, .failure(let error)) in zip(blobs, answers) {
-            let meaning = meaning(of: error, on: bucket)
-            guard meaning.isOfOneObject, blob.isEvictable else { throw meaning }
-            ungiven.append(UngivenBlob(blob: blob, error: error))
+        let failures: [(BlobReference, ReplicationError)] = zip(blobs, answers).compactMap {
+            guard case (let blob, .failure(let error)) = $0 else { return nil }
+            return (blob, error)
+        }
+        let hasDamage = failures.contains { $0.1.isDamage }
+        if let error = tooOld(on: bucket, if: hasDamage) { throw error }
+        let ungiven = try failures.map { blob, error in
+            guard error.isOfOneObject, blob.isEvictable else { throw error }
+            return UngivenBlob(blob: blob, error: error)
         }
         // A bucket that is away says nothing of its objects.
         if !ungiven.isEmpty { _ = try StoreDocument.read(on: bucket) }

@@ -19,6 +19,8 @@ package struct Shipper {
     package private(set) var lost: [BlobReference] = []
     /// The batches of that segment which refer to one of them.
     package private(set) var lostSequences: [UInt64] = []
+    /// Payloads that were lost when a segment used them last: the next one that does is not held up for as long.
+    private var knownAsLost: Set<UInt64> = []
     /// Whether the end of the epoch is being appended, or is in the log: it may be there already where nobody
     /// knows yet.
     package private(set) var isEnding = false
@@ -55,8 +57,14 @@ package struct Shipper {
             guard !batches.isEmpty || appendsEmpty || ends else { return .nothing }
             let items = try items(of: batches, on: bucket)
             // Whoever published their bytes again is told that the bucket has them.
-            lost = try LongBlobs.restore(usedAgain, of: store, on: bucket).lost
+            lost = try LongBlobs.restore(
+                usedAgain, knownAsLost: knownAsLost, of: store, on: bucket
+            ).lost
             let lostNumbers = Set(lost.map(\.number))
+            knownAsLost.subtract(usedAgain.map(\.number))
+            // Others are asked for several times again.
+            if knownAsLost.count >= ReplicationLimits.seenBlobCountMax { knownAsLost = [] }
+            knownAsLost.formUnion(lostNumbers)
             lostSequences =
                 try lost.isEmpty
                 ? []

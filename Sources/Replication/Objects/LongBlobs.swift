@@ -47,10 +47,12 @@ package enum LongBlobs {
 
     /// Reads blobs' objects, and puts those again that the bucket has lost or damaged, where the store has the bytes.
     ///
+    /// - Parameter known: those that were lost the last time: they are looked for once.
     /// - Returns: how many were put, and which are lost: the store has them no more than the bucket, which was asked
     ///   several times.
     static func restore(
-        _ blobs: [BlobReference], of store: BlobStore, on bucket: some Bucket
+        _ blobs: [BlobReference], knownAsLost known: Set<UInt64> = [], of store: BlobStore,
+        on bucket: some Bucket
     ) throws -> (count: Int, lost: [BlobReference]) {
         let count = Atomic(0)
         let lost = Mutex<[BlobReference]>([])
@@ -60,7 +62,9 @@ package enum LongBlobs {
                 var look = try restore(blob, of: store, on: bucket)
                 var lookCount = 1
                 // It may have been the answer that was wrong, or a server that is behind others.
-                while look == .lost, lookCount < ReplicationLimits.lostPayloadLookCount {
+                while look == .lost, !known.contains(blob.number),
+                    lookCount < ReplicationLimits.lostPayloadLookCount
+                {
                     try bucket.pause(beforeRetrying: ReplicationLimits.lostPayloadPause + lookCount)
                     look = try restore(blob, of: store, on: bucket)
                     lookCount += 1
@@ -87,8 +91,8 @@ package enum LongBlobs {
             _ = try bytes(of: blob, in: store.id, on: bucket)
             return .isKept
         } catch {
-            // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss; what
-            // the server does not give is put again.
+            // Missing, too long, or something else. What may not be read, say, is no loss; what the server does not
+            // give is put again.
             switch error {
             case .damaged: break
             case .bucket(_, isLasting: false): failure = error

@@ -78,6 +78,8 @@ package struct ReplicaSettings: Sendable {
     package var localByteCountMax: Int?
     /// How long a follower finds nothing new before it takes the lead; nil: it waits to be told.
     package var autoPromoteMilliseconds: Int?
+    /// How many payloads that the bucket did not give a follower keeps in memory, and asks for in turn. Others follow.
+    package var ungivenPayloadCountMax = 1_024
 
     package init() {}
 }

@@ -11,25 +11,42 @@ package final class UngivenPayloads: Sendable {
     private struct State {
         /// Those that are asked for again, the next one first.
         var all: [UngivenBlob] = []
+        /// Whether there may be others, for which there was no room.
+        var isPart = false
         var nextLook: Int64 = 0
         var pause = ReplicationLimits.jobPauseMilliseconds
+
+        mutating func add(_ blobs: [UngivenBlob], countMax: Int) {
+            all += blobs.prefix(max(0, countMax - all.count))
+            if all.count >= countMax { isPart = true }
+        }
     }
 
     private let store: BlobStore
     private let host: any ReplicaHost
+    private let countMax: Int
     private let state: Mutex<State>
 
     init(_ store: BlobStore, _ host: any ReplicaHost) {
         self.store = store
         self.host = host
+        countMax = host.settings.ungivenPayloadCountMax
         var state = State()
-        if host.settings.localByteCountMax == nil {
-            // Damage of the store is found by others.
-            let lacking = try? store.evictedBlobs(
-                countMax: ReplicationLimits.ungivenPayloadCountMax)
-            state.all = (lacking ?? []).map { UngivenBlob(blob: $0) }
+        // Damage of the store is found by others.
+        if let lacking = try? Self.lacking(of: store, host) {
+            state.add(lacking, countMax: countMax)
         }
         self.state = Mutex(state)
+    }
+
+    /// Payloads that are in the bucket and should be here.
+    private static func lacking(
+        of store: BlobStore, _ host: any ReplicaHost
+    ) throws(StoreError) -> [UngivenBlob] {
+        guard host.settings.localByteCountMax == nil else { return [] }
+        return try store.evictedBlobs(countMax: host.settings.ungivenPayloadCountMax).map {
+            UngivenBlob(blob: $0)
+        }
     }
 
     private var all: [UngivenBlob] { state.withLock { $0.all } }
@@ -88,8 +105,7 @@ package final class UngivenPayloads: Sendable {
             // Those that come all the time keep no other from being looked for.
             state.nextLook = state.all.isEmpty ? first : min(state.nextLook, first)
             state.pause = ReplicationLimits.jobPauseMilliseconds
-            state.all += blobs.prefix(
-                max(0, ReplicationLimits.ungivenPayloadCountMax - state.all.count))
+            state.add(blobs, countMax: countMax)
         }
     }
 
@@ -111,22 +127,27 @@ package final class UngivenPayloads: Sendable {
         guard let first else { return false }
         do {
             let isDone = try fetch(first.blob, on: bucket)
-            finish(isDone ? nil : first, pause: ReplicationLimits.jobPauseMilliseconds)
+            try finish(isDone ? nil : first, pause: ReplicationLimits.jobPauseMilliseconds)
             return isDone
         } catch ReplicationError.stopped {
             throw ReplicationError.stopped
-        } catch {
+        } catch let error as ReplicationError where error.isOfOneObject {
             var next = first
-            if let error = error as? ReplicationError {
+            do throws(ReplicationError) {
+                // A bucket that is away says nothing of its objects.
+                _ = try StoreDocument.read(on: bucket)
                 next.error = error
                 if first.error == nil { say(next) }
+            } catch {
+                try finish(first, pause: nil)
+                throw error
             }
-            finish(next, pause: nil)
-            switch error {
-            case let error as ReplicationError where error.isOfOneObject: return false
-            case StoreError.full: return false
-            default: throw error
-            }
+            try finish(next, pause: nil)
+            return false
+        } catch {
+            try finish(first, pause: nil)
+            guard case StoreError.full = error else { throw error }
+            return false
         }
     }
 
@@ -146,10 +167,17 @@ package final class UngivenPayloads: Sendable {
     /// - Parameters:
     ///   - again: it, where it is asked for again when all others were.
     ///   - pause: before that; nil: twice as long as before.
-    private func finish(_ again: UngivenBlob?, pause: Int64?) {
+    private func finish(_ again: UngivenBlob?, pause: Int64?) throws(StoreError) {
+        let isLast = again == nil && state.withLock { $0.isPart && $0.all.count == 1 }
+        // Before it is taken away: until then this host is known to lack some.
+        let others = isLast ? try Self.lacking(of: store, host) : []
         let now = host.uptime
         state.withLock { state in
             state.all.removeFirst()
+            if isLast {
+                state.isPart = false
+                state.add(others, countMax: countMax)
+            }
             if let again { state.all.append(again) }
             if let pause {
                 state.pause = pause

@@ -39,8 +39,6 @@ package enum ReplicationLimits {
     /// after so many failed requests, and one more each time: a few seconds together.
     package static let lostPayloadLookCount = 3
     package static let lostPayloadPause = 4
-    /// Payloads that the bucket did not give which a follower asks for again by itself.
-    package static let ungivenPayloadCountMax = 1_024
     /// How many names in a row cannot be deleted before no more are tried.
     package static let undeletedCountMax = 3
     /// How long a job of a leader in its bucket is not tried again after it has failed three times, in milliseconds: twice
