@@ -33,7 +33,10 @@ final class BucketMaintenanceThread: Sendable {
                 try lead.follow(leading) { (epoch) throws(ReplicationError) in
                     try begin(epoch, on: bucket)
                 }
-                if let ungiven = context.replica.ungiven.withLock({ $0 }) {
+                // Until then, the bucket is not trusted.
+                if context.access.isShardChecked,
+                    let ungiven = context.replica.ungiven.withLock({ $0 })
+                {
                     let reached = try payloads ?? context.access.makeLookBucket()
                     payloads = reached
                     if try ungiven.look(on: reached) { pause = 0 }
