@@ -1,3 +1,4 @@
+import Bytes
 import TestSupport
 import Testing
 
@@ -84,6 +85,49 @@ import Testing
         #expect(try store.freeOrphans(byteCountMax: 1 << 20).blobs == 1)
     }
 
+    /// Where a delete is while orphans are freed.
+    enum Place: CaseIterable {
+        case inDataFile, inLog
+        /// Over what is committed and not noted as that yet.
+        case overFrozen
+    }
+
+    /// A blob that has the number of the transaction before would be freed while somebody can still find it.
+    @Test(
+        "Who began to read before a delete reads the payload, though space is used again meanwhile",
+        arguments: Place.allCases)
+    func reused(place: Place) throws {
+        let folder = TemporaryFolder()
+        let store = try place == .inDataFile ? folder.open() : folder.openLogging()
+        let payload = SeededGenerator.bytes(Self.bytes.count, seed: 1)
+        let blob = try store.put("a", payload).parts[0].blob
+        try store.commitPending()
+        if place == .overFrozen {
+            try store.put("b", [1])
+            try store.beginCheckpoint()
+            let frozen = try #require(store.pipeline.uncommitted.frozen)
+            try store.pipeline.write(frozen.memtable, frozen.state, growth: frozen.growth.total)
+            frozen.result = .success(())
+        }
+        let old = try store.makeSnapshot()
+        try store.delete("a", asOf: noon)
+        try store.freeAll()
+        try store.commitPending()
+        try store.freeAll()
+        let lease = old.lease(blob)
+        end(old)
+        for number in UInt64(2)..<8 {
+            try store.put("c", SeededGenerator.bytes(Self.bytes.count, seed: number))
+            try store.commitPending()
+            try store.freeAll()
+        }
+        #expect(try storedBytes(blob, store) == payload)
+        end(lease)
+        try store.freeAll()
+        #expect(try store.lookUp("c") == .found)
+        #expect(try store.verify().problems == [])
+    }
+
     @Test("A snapshot that is younger than the orphan does not keep it")
     func youngerSnapshot() throws {
         try store.put("a", Self.bytes)
@@ -140,12 +184,16 @@ import Testing
     }
 
     private func storedByteCount(_ blob: BlobReference, _ store: BlobStore) throws -> Int {
+        try storedBytes(blob, store).count
+    }
+
+    private func storedBytes(_ blob: BlobReference, _ store: BlobStore) throws -> [UInt8] {
         let snapshot = try store.makeSnapshot()
-        var offset = 0
-        while offset < blob.storedByteCount {
-            offset += try snapshot.storedBytes(of: blob, from: offset).byteCount
+        var bytes: [UInt8] = []
+        while bytes.count < blob.storedByteCount {
+            bytes += try snapshot.storedBytes(of: blob, from: bytes.count).array()
         }
-        return offset
+        return bytes
     }
 
     private func end(_ lease: consuming Lease) {}

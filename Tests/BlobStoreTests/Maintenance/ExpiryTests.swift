@@ -37,6 +37,28 @@ import Testing
         }
     }
 
+    @Test("At its expiry its owner has it no more, and what takes its id is new")
+    func ownersBoundary() throws {
+        for (now, isLive) in [(Self.justBefore, true), (Self.end, false)] {
+            let (anna, ben) = ("anna \(isLive)", "ben \(isLive)")
+            func publish(_ id: String, _ owner: String, asOf now: Timestamp) throws {
+                let end = now == noon ? Self.end : noon.adding(seconds: 3_600)
+                let publication = try store.publication(
+                    "\(id) \(isLive)", [1], owner: owner, expiry: .at(end))
+                #expect(try store.apply([.publish(publication)], asOf: now)[0].isDone)
+            }
+            try publish("a", anna, asOf: noon)
+            try publish("b", anna, asOf: noon)
+            let read = try store.changes(of: anna, from: .latest).next
+            let records = try store.history(of: anna, asOf: now).records
+            #expect(records.count == (isLive ? 2 : 0))
+            try publish("a", anna, asOf: now)
+            try publish("b", ben, asOf: now)
+            let kinds = try store.changes(of: anna, from: .after(read)).changes.map(\.kind)
+            #expect(kinds == (isLive ? [.updated, .deleted] : [.published, .expired]))
+        }
+    }
+
     @Test("A sweep is bounded by what fits a transaction, whatever it is asked for")
     func sweepIsBounded() throws {
         let payload = try store.prepare([1])

@@ -237,6 +237,8 @@ import Testing
             try pipeline.whileWriting(committing: false) { () throws(StoreError) in
                 try pipeline.settle()
             }
+            let last = try store.core.snapshot().transaction.id
+            #expect(store.lastCommit == last)
             // Memory that was freed is used again.
             for number in 0..<20 {
                 try store.put("c\(number)", [3])
@@ -249,6 +251,26 @@ import Testing
         }
         try store.put("d", [4])
         #expect(store.core.memtables.keptCount == 0)
+    }
+
+    /// Of one that is lost what `data.mdb` has would be found, which is older.
+    @Test("Each key is found, however often the slots of their hashes are copied to more of them")
+    func growing() throws {
+        // Where keys lie is another place in each.
+        for round in 0..<16 {
+            let memtable = Memtable(base: 1)
+            // They are copied behind 256 keys, and behind 1,024.
+            let keys = (0..<1_100).map { Key(table: 1, bytes: Array("key \($0)".utf8)) }
+            for key in keys { memtable.put(key.bytes.span.bytes, key.bytes.span.bytes, in: 1) }
+            memtable.publish()
+            let view = try #require(MemtableView(address: memtable.address, over: 1))
+            let lost = keys.filter { (Self.find($0, in: view) ?? nil) != $0.bytes }
+            #expect(lost == [], "round \(round)")
+            for key in keys { memtable.delete(key.bytes.span.bytes, in: 1) }
+            var count = 0
+            memtable.ownList.forEachNewest { _ in count += 1 }
+            #expect(count == keys.count, "round \(round)")
+        }
     }
 
     @Test("A long batch is read from memory, every byte, before and after its commit")

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -90,6 +91,44 @@ import Testing
         let calls = String(decoding: try Files.read(log), as: UTF8.self)
         #expect(calls.hasSuffix("x") && calls.filter { $0 == "x" }.count == 1, "\(calls)")
         try Self.check(folder, lines, "failed at \(at)")
+    }
+
+    /// It may not be there after a crash.
+    @Test("What could not be synced is seen by nobody, and nobody is woken for it")
+    func unseen() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("before", [1])
+        let snapshot = try store.makeSnapshot()
+        let bell = Bell()
+        let registration = try store.feedWatch.register(Array("anna".utf8)) { bell.ring() }
+        #expect(registration.wait(after: .max))
+        try Self.failSyncs(of: folder.path + "/changes.log")
+        for _ in 0..<2 {
+            let change = Change.publish(try store.publication("a", [1], owner: "anna"))
+            let error = try failure { _ = try store.apply([change], asOf: noon) }
+            guard case .outcomeUnknown = error else { throw error }
+            let isCurrent = snapshot.isCurrent
+            #expect(isCurrent && bell.rings == 0)
+            let found = (try store.lookUp("before"), try store.lookUp("a"))
+            #expect(found == (.found, .missing))
+            #expect(try store.statistics().notifications == 1)
+        }
+    }
+
+    /// From now on this process writes nowhere where it writes to a file, which cannot be synced.
+    private static func failSyncs(of path: String) throws {
+        var count = 0
+        for name in Files.names(in: "/proc/self/fd") {
+            guard let descriptor = Int32(name),
+                (try? Files.linkTarget("/proc/self/fd/\(name)")) == path
+            else { continue }
+            let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+            #expect(nowhere >= 0 && dup2(nowhere, descriptor) == descriptor)
+            close(nowhere)
+            count += 1
+        }
+        #expect(count > 0)
     }
 
     @Test("Where the disk has no room for the log batches are committed, and none is lost")

@@ -1,5 +1,6 @@
 import BlobJSON
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +85,27 @@ import Testing
         #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["b"])
     }
 
+    /// Who is woken looks at once: one that was woken before there is something to find would sleep again.
+    @Test("Who is woken finds what it is woken for", arguments: [true, false])
+    func wokenFinds(isLogging: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try isLogging ? folder.openLogging() : folder.open()
+        let found = Mutex<[String?]>([])
+        for number in 0..<3 {
+            let id = "\(number)"
+            let registration = try store.feedWatch.register(
+                Array("anna".utf8), after: try store.statistics().revision
+            ) {
+                let record = try? store.record(for: id, asOf: noon)
+                found.withLock { $0.append(record?.id) }
+            }
+            let change = Change.publish(try store.publication(id, [1], owner: "anna"))
+            #expect(registration != nil)
+            _ = try store.apply([change], asOf: noon)
+        }
+        #expect(found.withLock { $0 } == ["0", "1", "2"])
+    }
+
     @Test("Left without a commit and opened again in the same process, it has everything")
     func dropped() throws {
         let folder = TemporaryFolder()
@@ -97,6 +119,37 @@ import Testing
         // Nothing of it is done again later.
         try store.delete("a", asOf: noon)
         #expect(try folder.withCopy { try $0.lookUp("a") } == .missing)
+    }
+
+    @Test("A replay of the log leaves what a commit of it leaves", arguments: [false, true])
+    func replayed(isOverFrozen: Bool) throws {
+        let seed = testSeed(46)
+        var generator = SeededGenerator(seed: seed)
+        func change() throws {
+            let id = "id-\(generator.below(12))"
+            guard generator.below(4) > 0 else {
+                try store.delete(id, asOf: noon)
+                return
+            }
+            // Several notifications have the same payload.
+            let number = generator.below(6)
+            let publication = try store.publication(
+                id, SeededGenerator.bytes(1 + 900 * number, seed: UInt64(number)),
+                owner: "owner-\(generator.below(3))")
+            _ = try store.apply([.publish(publication)], asOf: noon)
+        }
+        for _ in 0..<20 { try change() }
+        try store.commitPending()
+        for number in 0..<30 {
+            if isOverFrozen, number == 15 { try store.beginCheckpoint() }
+            try change()
+        }
+        let copy = try folder.copy()
+        try store.commitPending()
+        let replayed = try copy.open()
+        let difference = try replayed.contents().difference(from: store.contents())
+        #expect(difference == [], "seed \(seed)")
+        #expect(try replayed.verify().problems == [], "seed \(seed)")
     }
 
     @Test("Statistics have what is in the log, and commit nothing")

@@ -125,6 +125,49 @@ import Testing
         #expect(copiedPageCount() < count + count / 2, "\(copiedPageCount())")
     }
 
+    @Test("A page is counted for keys of its own gap alone, and again once it was taken back")
+    func gaps() {
+        let memtable = Memtable(base: 1)
+        let keys: [[UInt8]] = [[1], [10], [10, 1], [19, 9], [20], [30]]
+        func counted(kind: Int = 3) -> [[UInt8]] {
+            keys.filter { memtable.findTouchedPage(of: $0.span.bytes, kind: kind) == .counted }
+        }
+        #expect(counted() == [])
+        memtable.noteTouchedGap(after: [10], before: [20], kind: 3)
+        #expect(counted() == [[10, 1], [19, 9]] && counted(kind: 4) == [])
+        memtable.noteTouchedGap(after: nil, before: [10], kind: 3)
+        #expect(counted() == [[1]])
+        memtable.noteTouchedGap(after: [20], before: nil, kind: 3)
+        #expect(counted() == [[30]])
+        #expect(!memtable.noteTouched(page: 7) && memtable.noteTouched(page: 7))
+        // More than there are places for.
+        let again = (UInt(8)...5_000).filter { memtable.noteTouched(page: $0) }
+        #expect(again == [] && memtable.noteTouched(page: 5_000))
+        memtable.rollBack(to: 0)
+        #expect(counted() == [] && !memtable.noteTouched(page: 5_000))
+    }
+
+    @Test("Keys come into other pages than those of another table, or behind one that is frozen")
+    func otherGaps() throws {
+        let store = try folder.openLogging()
+        for id in ["1", "3", "5"] { try store.put(id, Array(id.utf8)) }
+        try store.beginCheckpoint()
+        let (notifications, blobs) = (store.core.tables.notifications, store.core.tables.blobs)
+        let steps = [
+            ("2", notifications, true), ("21", notifications, false), ("4", notifications, true),
+            ("41", blobs, true), ("41", notifications, false),
+        ]
+        var change = try ChangeTransaction(store.core, asOf: noon)
+        for (key, table, isCounted) in steps {
+            let before = change.transaction.touchedPageCount
+            try change.transaction.set(key.utf8.span.bytes, to: key.utf8.span.bytes, in: table)
+            let count = change.transaction.touchedPageCount - before
+            #expect((count > 0) == isCounted, "\(key) in \(table.name)")
+        }
+        change.rollBack()
+        try store.commitPending()
+    }
+
     /// All that they put are rising keys, whose pages are counted once: what is left free of each page counts most.
     @Test(
         "Long records with rising ids take no more pages than are reckoned with",
