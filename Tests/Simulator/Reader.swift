@@ -32,7 +32,7 @@ struct Reader {
     static func begin(_ host: Host, _ chance: inout SeededGenerator) throws -> Reader? {
         let (world, now) = (host.world, host.now)
         let number = chance.below(world.swarm.idCount)
-        guard let store = host.store, !store.pendingChanges.isPending,
+        guard let store = host.store,
             let version = host.expected?[number], version.expiresAt > now,
             let (part, content) = version.parts.min(by: { $0.key < $1.key }),
             !world.damaged.contains(content)

@@ -22,12 +22,18 @@ void snapshot_hook_set(void (*new_hook)(void *), void *context) {
     hook_context = context;
 }
 
+static void act(void) {
+    if (!hook || is_inside) return;
+    is_inside = true;
+    hook(hook_context);
+    is_inside = false;
+}
+
 int mdb_txn_renew(MDB_txn *transaction);
+// A snapshot has a transaction and a memtable: something is done before, and between the two.
 int mdb_txn_renew(MDB_txn *transaction) {
-    if (hook && !is_inside) {
-        is_inside = true;
-        hook(hook_context);
-        is_inside = false;
-    }
-    return renew(transaction);
+    act();
+    int result = renew(transaction);
+    act();
+    return result;
 }

@@ -4,6 +4,7 @@
 // process: definitions in the executable come first (ELF).
 #pragma once
 
-// Has `hook` called before each snapshot that this thread opens; NULL: no more. It is not called for snapshots that
-// it opens itself, nor for the first ones of a store, which begin their transactions.
+// Has `hook` called before and after the transaction of each snapshot that this thread opens is renewed; NULL: no more.
+// It is not called for snapshots that it opens itself, nor for the first ones of a store, which begin their
+// transactions.
 void snapshot_hook_set(void (*hook)(void *), void *context);
