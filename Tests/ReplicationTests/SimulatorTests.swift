@@ -26,14 +26,6 @@ import Testing
         #expect(output.contains("deleted evicted bytes that were published again"))
     }
 
-    /// Transactions have smaller numbers after a compaction. `changes.pending` was not synced then, so a power cut could
-    /// leave one of an earlier transaction there, which the log could not have.
-    @Test("A power cut after a compaction leaves a store that opens")
-    func compaction() throws {
-        let (end, output) = try simulate("--seed", "148")
-        #expect(end == .exited(0), "\(output)")
-    }
-
     /// What chance decides that the seed does not, an order of a dictionary or a nonce, makes a finding one that nobody
     /// can look at again.
     @Test("A seed repeats its run exactly", arguments: [3, 14, 41])

@@ -268,7 +268,11 @@ struct MemtableHead: ~Copyable {
 
     init(base: UInt64, over older: Memtable?) {
         keys =
-            if let older { MemtableKeys(following: older.head.pointee.keys) } else { MemtableKeys() }
+            if let older {
+                MemtableKeys(following: older.head.pointee.keys)
+            } else {
+                MemtableKeys()
+            }
         self.base = base
         self.older = older?.address ?? 0
         links = .allocate(capacity: Self.heightMax)

@@ -58,9 +58,10 @@ import Testing
             environment: ["LD_PRELOAD": try Faults.library(), "FAULT_LOG": log])
         #expect(status == .exited(0))
         #expect(lines == ["opened"] + (0..<4).map { "ok batch \($0)" } + ["ok end"])
-        // One of the folder's when the log is opened, one of what was counted, one of its first record, and a commit that
-        // it is in use: a sync and a meta page. Four batches, then the commits of those that were frozen and
-        // of the last one. At the end a commit that no log is in use; and the log is cleared.
+        // One of the folder's when the log is opened, one of what was counted (a power cut could leave the count of another
+        // log), one of its first record, and a commit that it is in use: a sync and a meta page. Four batches, then the
+        // commits of those that were frozen and of the last one. At the end a commit that no log is in use; and the log is
+        // cleared.
         let calls = String(decoding: try Files.read(log), as: UTF8.self)
         #expect(calls == "sss" + "sm" + "ssss" + "sm" + "sm" + "sm" + "s")
         try Self.check(folder, lines, "sound")
