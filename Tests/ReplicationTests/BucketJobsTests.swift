@@ -147,10 +147,8 @@ import Testing
         }
     }
 
-    // The base was one whose parts were missing, and what was made of the log before it could not be restored. Then its
-    // payloads were.
-    @Test("A base whose manifest cannot be deleted keeps its parts and payloads, and that is said")
-    func manifest() throws {
+    /// A leader with a base that has a payload which was deleted since.
+    private func leaderWithBase() throws -> (Member, blob: BlobReference, base: UInt64) {
         let leader = try leader()
         let blob = try leader.store.put("kept", SeededGenerator.bytes(70_000, seed: 300))
             .parts[0].blob
@@ -160,6 +158,14 @@ import Testing
         let base = try #require(BaseManifest.numbers(on: leader.bucket).last)
         try leader.store.delete("kept", asOf: noon)
         try leader.ship()
+        return (leader, blob, base)
+    }
+
+    // The base was one whose parts were missing, and what was made of the log before it could not be restored. Then its
+    // payloads were.
+    @Test("A base whose manifest cannot be deleted keeps its parts and payloads, and that is said")
+    func manifest() throws {
+        let (leader, blob, base) = try leaderWithBase()
         let name = ShardNames.manifest(base)
         leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
             if operation == .delete, asked == name { throw .bucket("delete \(asked): 500") }
@@ -189,15 +195,7 @@ import Testing
     // It may be read again: what only it has was deleted.
     @Test("No payload is deleted while an old base can be neither read nor deleted")
     func unknownManifest() throws {
-        let leader = try leader()
-        let blob = try leader.store.put("kept", SeededGenerator.bytes(70_000, seed: 300))
-            .parts[0].blob
-        try leader.ship()
-        clock.advance(milliseconds: 3_600_000)
-        try leader.maintain()
-        let base = try #require(BaseManifest.numbers(on: leader.bucket).last)
-        try leader.store.delete("kept", asOf: noon)
-        try leader.ship()
+        let (leader, blob, base) = try leaderWithBase()
         leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
             guard asked == ShardNames.manifest(base), [.get, .delete].contains(operation) else {
                 return

@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    /// From now on a host may read no payload.
+    private func refusePayloads(_ host: ReplicaUnderTest, isLasting: Bool) {
+        for bucket in [host.bucket, host.upkeep] {
+            bucket.onRequest = { (operation, name) throws(ReplicationError) in
+                guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
+                throw .bucket(
+                    "get \(name): 403 AccessDenied: Allow s3:GetObject", isLasting: isLasting)
+            }
+        }
+    }
+
     // It paused for good, and gave no advice.
     @Test("A follower whose store is damaged says what to do, and is rebuilt from the next base")
     func ownDamage() throws {
@@ -244,12 +255,7 @@ import Testing
                 try a.lead()
             }
         }
-        let refuse = {
-            (operation: MemoryBucket.Operation, name: String) throws(ReplicationError) in
-            guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
-            throw .bucket("get \(name): 403 AccessDenied: Allow s3:GetObject", isLasting: isDenied)
-        }
-        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        refusePayloads(b, isLasting: isDenied)
         try put(1)
         fail(b, seconds: 100)
         #expect(b.store.lastSequence < a.store.lastSequence)
@@ -266,7 +272,7 @@ import Testing
         b.upkeep.onRequest = { _, _ in }
         try b.run(4_000) { b.problem == nil }
         #expect(try b.store.get("30") == SeededGenerator.bytes(70_030, seed: 30))
-        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        refusePayloads(b, isLasting: isDenied)
         try put(1)
         fail(b, seconds: 100)
         #expect(b.store.lastSequence < a.store.lastSequence)
@@ -279,12 +285,7 @@ import Testing
         b.settings.ungivenPayloadCountMax = 2
         b.kill()
         try b.start()
-        let refuse = {
-            (operation: MemoryBucket.Operation, name: String) throws(ReplicationError) in
-            guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
-            throw .bucket("get \(name): 403 AccessDenied", isLasting: true)
-        }
-        (b.bucket.onRequest, b.upkeep.onRequest) = (refuse, refuse)
+        refusePayloads(b, isLasting: true)
         for number in 0..<7 {
             try a.store.put("\(number)", SeededGenerator.bytes(70_000, seed: UInt64(number)))
             try a.lead()

@@ -80,15 +80,15 @@ package struct SegmentApplier {
         do {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch let error as ReplicationError {
-            throw tooOld(on: bucket, if: error.isDamage) ?? error
+            throw (error.problem == nil ? nil : tooOld(on: bucket)) ?? error
         }
     }
 
-    /// Why an object may be gone: a base took the place of all that is before it.
-    private func tooOld(on bucket: some Bucket, if isDamage: Bool) -> ReplicationError? {
+    /// Why an object may be gone: a base took the place of all that is before it; nil: that is not so.
+    private func tooOld(on bucket: some Bucket) -> ReplicationError? {
         // From where this store is, and not from the last of several segments: the base may lie between. By its
         // changes: a base has some that were shipped after its segment.
-        guard isDamage, let state = store.replicationState,
+        guard let state = store.replicationState,
             let oldest = try? BaseManifest.numbers(on: bucket).first,
             let base = try? BaseManifest.read(oldest, on: bucket),
             base.sequence > state.sequence
@@ -106,8 +106,8 @@ package struct SegmentApplier {
             guard case (let blob, .failure(let error)) = $0 else { return nil }
             return (blob, error)
         }
-        let hasDamage = failures.contains { $0.1.isDamage }
-        if let error = tooOld(on: bucket, if: hasDamage) { throw error }
+        let hasDamage = failures.contains { $0.1.problem != nil }
+        if hasDamage, let error = tooOld(on: bucket) { throw error }
         let ungiven = try failures.map { blob, error in
             guard error.isOfOneObject, blob.isEvictable else { throw error }
             return UngivenBlob(blob: blob, error: error)

@@ -173,11 +173,10 @@ package final class UngivenPayloads: Sendable {
         let others = isLast ? try Self.lacking(of: store, host) : []
         let now = host.uptime
         state.withLock { state in
+            // What was noted meanwhile may have had no room either.
+            if isLast, state.all.count == 1 { state.isPart = false }
             state.all.removeFirst()
-            if isLast {
-                state.isPart = false
-                state.add(others, countMax: countMax)
-            }
+            if isLast { state.add(others, countMax: countMax) }
             if let again { state.all.append(again) }
             if let pause {
                 state.pause = pause

@@ -50,11 +50,6 @@ extension ReplicationError {
         }
     }
 
-    var isDamage: Bool {
-        guard case .damaged = self else { return false }
-        return true
-    }
-
     /// Who ends it, as a sentence; empty where it may end by itself, or the leader ends it.
     var remedy: String {
         guard case .bucket(_, isLasting: true) = self else { return "" }
