@@ -1,10 +1,23 @@
 /// Base64 (RFC 4648).
 package enum Base64 {
-    private static let urlDigits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
     /// Appends the bytes in base64url without padding (section 5).
     package static func appendURL(_ bytes: RawSpan, to out: inout [UInt8]) {
+        forEachURLDigit(of: bytes) { out.append($0) }
+    }
+
+    /// Whether a text is the base64url of some bytes, such as a code that nobody may guess: the time depends on nothing but
+    /// how many there are. Allocates nothing.
+    package static func isURL(_ text: RawSpan, of bytes: RawSpan) -> Bool {
+        var difference: UInt8 = 0
+        var index = 0
+        forEachURLDigit(of: bytes) { digit in
+            difference |= digit ^ (index < text.byteCount ? text.byte(index) : 0)
+            index += 1
+        }
+        return difference == 0 && index == text.byteCount
+    }
+
+    private static func forEachURLDigit(of bytes: RawSpan, _ body: (UInt8) -> Void) {
         var bits: UInt32 = 0
         var bitCount: UInt32 = 0
         for index in 0..<bytes.byteCount {
@@ -12,10 +25,21 @@ package enum Base64 {
             bitCount += 8
             while bitCount >= 6 {
                 bitCount -= 6
-                out.append(urlDigits[Int(bits >> bitCount & 63)])
+                body(urlDigit(bits >> bitCount & 63))
             }
         }
-        if bitCount > 0 { out.append(urlDigits[Int(bits << (6 - bitCount) & 63)]) }
+        if bitCount > 0 { body(urlDigit(bits << (6 - bitCount) & 63)) }
+    }
+
+    private static func urlDigit(_ value: UInt32) -> UInt8 {
+        let value = UInt8(truncatingIfNeeded: value)
+        return switch value {
+        case 0..<26: UInt8(ascii: "A") + value
+        case 26..<52: UInt8(ascii: "a") + value - 26
+        case 52..<62: UInt8(ascii: "0") + value - 52
+        case 62: UInt8(ascii: "-")
+        default: UInt8(ascii: "_")
+        }
     }
 
     /// Decodes either alphabet, with or without padding; nil for anything else, and if the bits after the last byte are

@@ -16,24 +16,20 @@ package struct HMAC: Sendable {
         outer.update(block.map { $0 ^ 0x5C })
     }
 
-    /// The code of pieces that follow one another.
-    package func code(of pieces: [[UInt8]]) -> InlineArray<32, UInt8> {
-        var inner = inner
-        for piece in pieces { inner.update(piece) }
-        let digest = inner.digest()
+    /// A text to be hashed: its pieces are given to it, and it to ``code(of:)``.
+    package var text: SHA256 { inner }
+
+    /// The code of a text that ``text`` began. Allocates nothing.
+    package func code(of text: SHA256) -> InlineArray<32, UInt8> {
+        let digest = text.digest()
         var outer = outer
         unsafe outer.update(digest.span.bytes)
         return outer.digest()
     }
-}
 
-package enum ConstantTime {
-    /// Whether both are the same, in a time that depends on nothing but their lengths.
-    package static func equals(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-        var difference: UInt8 = one.count == other.count ? 0 : 1
-        for index in one.indices {
-            difference |= one[index] ^ (index < other.count ? other[index] : 0)
-        }
-        return difference == 0
+    package func code(of text: [UInt8]) -> InlineArray<32, UInt8> {
+        var hash = self.text
+        hash.update(text)
+        return code(of: hash)
     }
 }

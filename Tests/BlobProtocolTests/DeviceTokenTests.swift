@@ -28,7 +28,7 @@ import Testing
         Base64.appendURL(Array(header.utf8).span.bytes, to: &text)
         text.append(UInt8(ascii: "."))
         Base64.appendURL(Array(claims.utf8).span.bytes, to: &text)
-        let code = HMAC(key: secret).code(of: [text])
+        let code = HMAC(key: secret).code(of: text)
         text.append(UInt8(ascii: "."))
         Base64.appendURL(code.span.bytes, to: &text)
         return String(decoding: text, as: UTF8.self)

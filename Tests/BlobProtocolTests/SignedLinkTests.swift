@@ -34,14 +34,34 @@ import Testing
         }
         let short = HMAC(key: Array("Jefe".utf8))
         #expect(
-            hex(short.code(of: [Array("what do ya want ".utf8), Array("for nothing?".utf8)]))
+            hex(short.code(of: Array("what do ya want for nothing?".utf8)))
                 == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
         let long = HMAC(key: [UInt8](repeating: 0xAA, count: 131))
         #expect(
             hex(
-                long.code(of: [Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8)]
-                ))
+                long.code(of: Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8)))
                 == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
+    }
+
+    @Test("A signature is compared whole: any other digit, a missing one or one more is none")
+    func comparison() {
+        let code = HMAC(key: Array("Jefe".utf8)).code(of: [1, 2, 3])
+        var text: [UInt8] = []
+        Base64.appendURL(code.span.bytes, to: &text)
+        #expect(text.count == 43)
+        func isSame(_ text: some Sequence<UInt8>) -> Bool {
+            Base64.isURL(Array(text).span.bytes, of: code.span.bytes)
+        }
+        #expect(isSame(text))
+        for index in text.indices {
+            for bit in 0..<8 {
+                var other = text
+                other[index] ^= 1 << bit
+                #expect(!isSame(other))
+            }
+        }
+        for count in 0..<text.count { #expect(!isSame(text.prefix(count))) }
+        #expect(!isSame(text + [UInt8(ascii: "A")]) && !isSame(text + [0]))
     }
 
     /// Made by: `printf 'GET\n/d/42\n1800003600\n2026a' | openssl dgst -sha256 -mac HMAC -macopt
@@ -144,7 +164,7 @@ import Testing
                 try SignedLink(to: .payload(id: "42"), expiresAt: wrong, keys: keys)
             }
             let code = HMAC(key: [UInt8](0..<32)).code(
-                of: [Array("GET\n/d/42\n\(wrong)\n2026a".utf8)])
+                of: Array("GET\n/d/42\n\(wrong)\n2026a".utf8))
             var signature: [UInt8] = []
             Base64.appendURL(code.span.bytes, to: &signature)
             let text = String(decoding: signature, as: UTF8.self)

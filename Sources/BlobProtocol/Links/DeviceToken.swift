@@ -94,25 +94,20 @@ public struct DeviceToken: Sendable, Hashable {
             if !text.isEmpty { text.append(Self.dot) }
             Base64.appendURL(json.span.bytes, to: &text)
         }
-        let signature = Self.signature(of: text, key)
-        return String(decoding: text + [Self.dot] + signature, as: UTF8.self)
+        let code = key.code.code(of: text)
+        text.append(Self.dot)
+        Base64.appendURL(code.span.bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 
     private static let algorithm = "HS256"
     private static let type = "JWT"
     private static let dot = UInt8(ascii: ".")
 
-    /// The signature of the header and the claims (RFC 7515, section 3.1), in base64url.
-    private static func signature(of text: [UInt8], _ key: SigningKeys.Key) -> [UInt8] {
-        let code = key.code.code(of: [text])
-        var signature: [UInt8] = []
-        Base64.appendURL(code.span.bytes, to: &signature)
-        return signature
-    }
-
     // MARK: Verifying
 
-    /// Verifies a request's token; nil if it is not valid at `now`, in seconds since 1970.
+    /// Verifies a request's token; nil if it is not valid at `now`, in seconds since 1970. The signature is that of the
+    /// header and the claims (RFC 7515, section 3.1).
     ///
     /// A signature is always computed and compared, whatever is wrong otherwise, so that the time of a refusal reveals
     /// nothing. The header selects the key, but never the algorithm (RFC 8725, section 3.1).
@@ -122,8 +117,9 @@ public struct DeviceToken: Sendable, Hashable {
         let keyID = pieces.count == 3 ? Self.keyID(ofHeader: pieces[0]) : nil
         let key = keyID.flatMap { id in keys.keys.first { $0.id == id } }
         let signed = Array(pieces.dropLast().joined(separator: [Self.dot]))
-        let isSame = ConstantTime.equals(
-            Self.signature(of: signed, key ?? keys.keys[0]), Array(pieces.last ?? []))
+        let code = (key ?? keys.keys[0]).code.code(of: signed)
+        let signature = Array(pieces.last ?? [])
+        let isSame = Base64.isURL(signature.span.bytes, of: code.span.bytes)
         guard isSame, key != nil, let claims = Self.object(pieces[1]) else { return nil }
         self.init(claims, now: now)
     }

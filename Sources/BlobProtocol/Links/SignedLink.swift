@@ -37,8 +37,8 @@ public struct SignedLink: Sendable, Hashable {
         let key = keys.keys[0]
         let expiry = Array(String(expiresAt).utf8)
         var text = Array(path.utf8)
+        let code = Self.code(text.span.bytes, expiry.span.bytes, key)
         text += Array("?e=".utf8) + expiry + Array("&k=".utf8) + key.id + Array("&sig=".utf8)
-        let code = Self.code(Array(path.utf8), expiry, key)
         Base64.appendURL(code.span.bytes, to: &text)
         self.text = String(decoding: text, as: UTF8.self)
     }
@@ -56,43 +56,46 @@ public struct SignedLink: Sendable, Hashable {
         name.equals("e") || name.equals("k") || name.equals("sig")
     }
 
+    private static let begin: [UInt8] = Array("GET\n".utf8)
+    private static let lineFeed: [UInt8] = [0x0A]
+
     private static func code(
-        _ path: [UInt8], _ expiry: [UInt8], _ key: SigningKeys.Key
+        _ path: RawSpan, _ expiry: RawSpan, _ key: SigningKeys.Key
     ) -> InlineArray<32, UInt8> {
-        let feed: [UInt8] = [0x0A]
-        return key.code.code(of: [Array("GET".utf8), feed, path, feed, expiry, feed, key.id])
+        var text = key.code.text
+        text.update(begin)
+        text.update(path)
+        text.update(lineFeed)
+        text.update(expiry)
+        text.update(lineFeed)
+        text.update(key.id)
+        return key.code.code(of: text)
     }
 
     /// The expiry of a link, given the path and query of a request; nil if it is not valid. Parameters of other names
-    /// are not signed. Takes as long for an invalid link: a code is always computed and compared.
+    /// are not signed. Takes as long for an invalid link: a code is always computed and compared. Allocates nothing.
     package static func expiry(
         path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
     ) -> Int64? {
         var said = Parameters()
         var isValid = said.read(query)
-        var key = keys.keys[0]
-        var isKnown = false
-        for candidate in keys.keys where candidate.id == said.key {
-            key = candidate
-            isKnown = true
-        }
-        let code = code(path.array(), said.expiry, key)
-        var signature: [UInt8] = []
-        Base64.appendURL(code.span.bytes, to: &signature)
-        let isSame = ConstantTime.equals(signature, said.signature)
+        let known = keys.keys.firstIndex { $0.id.span.bytes.equals(said.key.of(query)) }
+        let code = code(path, said.expiry.of(query), keys.keys[known ?? 0])
+        let isSame = Base64.isURL(said.signature.of(query), of: code.span.bytes)
         var expiry: Int64 = 0
-        switch Decimal.parse(said.expiry.span.bytes) {
+        switch Decimal.parse(said.expiry.of(query)) {
         case .value(let value): expiry = Int64(clamping: value)
         case .tooLarge, .malformed: isValid = false
         }
         isValid = isValid && expiry <= WireLimits.linkExpirySecondsMax
-        return isValid && isKnown && isSame && now < expiry ? expiry : nil
+        return isValid && known != nil && isSame && now < expiry ? expiry : nil
     }
 
+    /// Where a query has the parameters of a link.
     private struct Parameters {
-        var expiry: [UInt8] = []
-        var key: [UInt8] = []
-        var signature: [UInt8] = []
+        var expiry = Slice.empty
+        var key = Slice.empty
+        var signature = Slice.empty
 
         /// - Returns: false if a parameter is missing or repeated, or the query cannot be read.
         mutating func read(_ query: RawSpan) -> Bool {
@@ -100,17 +103,16 @@ public struct SignedLink: Sendable, Hashable {
             var isRight = true
             do throws(ProtocolError) {
                 while let (name, value) = try parameters.next(query) {
-                    let bytes = value.of(query).array()
                     let name = name.of(query)
                     if name.equals("e") {
                         isRight = isRight && expiry.isEmpty
-                        expiry = bytes
+                        expiry = value
                     } else if name.equals("k") {
                         isRight = isRight && key.isEmpty
-                        key = bytes
+                        key = value
                     } else if name.equals("sig") {
                         isRight = isRight && signature.isEmpty
-                        signature = bytes
+                        signature = value
                     }
                 }
             } catch {

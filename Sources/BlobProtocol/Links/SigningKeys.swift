@@ -86,7 +86,7 @@ extension SigningKeys.Key {
 
     /// Keys with the same codes are the same.
     fileprivate func isSame(as other: Self) -> Bool {
-        let (one, two) = (code.code(of: []), other.code.code(of: []))
+        let (one, two) = (code.code(of: code.text), other.code.code(of: other.code.text))
         return one.indices.allSatisfy { one[$0] == two[$0] }
     }
 }

@@ -81,7 +81,7 @@ struct RequestSignature {
     }
 
     private static func code(_ key: [UInt8], _ text: String) -> [UInt8] {
-        HMAC(key: key).code(of: [Array(text.utf8)]).span.bytes.array()
+        HMAC(key: key).code(of: Array(text.utf8)).span.bytes.array()
     }
 
     private static func trimmed(_ value: String) -> String {

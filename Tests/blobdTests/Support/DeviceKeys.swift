@@ -36,7 +36,7 @@ enum DeviceKeys {
     }
 
     private static func signature(of text: String) -> String {
-        let code = HMAC(key: secret).code(of: [Array(text.utf8)])
+        let code = HMAC(key: secret).code(of: Array(text.utf8))
         var signature: [UInt8] = []
         Base64.appendURL(code.span.bytes, to: &signature)
         return String(decoding: signature, as: UTF8.self)
