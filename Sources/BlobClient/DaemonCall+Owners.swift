@@ -144,11 +144,14 @@ extension DaemonCall where Answer == ReplicationReport {
     /// The daemon's role in its shard.
     public static var replication: Self { Self(.get, CallTarget("/v1/replication")) }
 
-    /// Makes the daemon the leader of its shard. The answer arrives when it leads.
+    /// Makes the daemon the leader of its shard. The answer arrives when it leads: the call waits for it a minute longer
+    /// than others.
     ///
     /// - Parameter isForced: do not ask the current leader, because it is gone.
     public static func promote(isForced: Bool = false) -> Self {
-        Self(.post, CallTarget("/v1/replication", [("force", isForced ? "true" : nil)]))
+        var call = Self(.post, CallTarget("/v1/replication", [("force", isForced ? "true" : nil)]))
+        call.waitSeconds = 60
+        return call
     }
 }
 

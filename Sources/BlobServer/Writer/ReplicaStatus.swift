@@ -163,6 +163,7 @@ final class ReplicaStatus: Sendable {
     /// take long, and others look meanwhile.
     func look(at store: BlobStore, asOf now: Instant) {
         updateBlock(store, asOf: now)
+        refuseLatePromotion(asOf: now)
         if now.nanoseconds - completedAt.load(ordering: .relaxed) >= Self.expiryNanoseconds {
             complete(upTo: reachedSequence.load(ordering: .relaxed), asOf: now)
         }
@@ -353,6 +354,14 @@ final class ReplicaStatus: Sendable {
             promotion = nil
             return request
         }
+    }
+
+    /// Refuses a request for the lead that nobody has begun with.
+    func refuseLatePromotion(asOf now: Instant) {
+        let limit = ReplicationLimits.handoverMilliseconds
+        takePromotion(askedUntil: now.after(milliseconds: -limit))?.refuse(
+            "this daemon could not begin to take the lead within \(limit / 1_000) s, because the bucket answers too slowly: nothing was changed, try again"
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Replication
 import TestSupport
 import Testing
 
@@ -59,6 +60,20 @@ import Testing
         #expect(status.hasPromotion)
         #expect(status.takePromotion(askedUntil: request.askedAt)?.isForced == true)
         #expect(!status.hasPromotion)
+    }
+
+    // It waited for the end of a step, however long the bucket took.
+    @Test("A request for the lead with which nothing was begun is refused after its time, and not before")
+    func latePromotion() throws {
+        let status = try status(.follower)
+        let request = ReplicaStatus.Promotion(isForced: false, connection: connection)
+        #expect(status.promote(request))
+        let limit = ReplicationLimits.handoverMilliseconds
+        status.refuseLatePromotion(asOf: request.askedAt.after(milliseconds: limit - 1))
+        #expect(status.hasPromotion)
+        status.refuseLatePromotion(asOf: request.askedAt.after(milliseconds: limit))
+        #expect(!status.hasPromotion)
+        #expect(told() == ["unavailable"])
     }
 
     // They waited for the end of a step, in which a long payload was uploaded, say.
