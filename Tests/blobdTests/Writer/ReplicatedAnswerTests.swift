@@ -63,7 +63,7 @@ import Testing
     }
 
     // It waited for the end of a step, however long the bucket took.
-    @Test("A request for the lead with which nothing was begun is refused after its time, and not before")
+    @Test("A request for the lead that is not begun is refused after its time, and not before")
     func latePromotion() throws {
         let status = try status(.follower)
         let request = ReplicaStatus.Promotion(isForced: false, connection: connection)
