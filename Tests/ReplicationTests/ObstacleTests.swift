@@ -48,7 +48,7 @@ import Testing
         let (a, b) = try hosts()
         var asked = ""
         b.bucket.onRequest = { (_, name) in asked = name }
-        b.onWrite = { () throws(StoreError) in
+        b.host.onWrite = { () throws(StoreError) in
             if asked.hasPrefix(ShardNames.logPrefix) { throw .corrupt("page 7") }
         }
         try change("later", a)
@@ -60,7 +60,7 @@ import Testing
         try a.writeBase()
         fail(b, seconds: 60)
         #expect(b.restartReason != nil)
-        b.onWrite = {}
+        b.host.onWrite = {}
         try b.stepOrRestart()
         try b.run { b.store.lastSequence == a.store.lastSequence }
         #expect(try b.store.get("later") == [1])
@@ -205,7 +205,7 @@ import Testing
         try a.lead()
         objects[ShardNames.blob(blob)] = nil
         var failureCount = 0
-        b.onWritten = { [unowned b] () throws(StoreError) in
+        b.host.onWritten = { [unowned b] () throws(StoreError) in
             guard b.store.lastSequence == a.store.lastSequence, failureCount == 0 else { return }
             failureCount += 1
             throw .full
@@ -426,7 +426,7 @@ import Testing
         try b.step()
         #expect(b.isChanging)
         a.kill()
-        b.onWrite = { () throws(StoreError) in throw .full }
+        b.host.onWrite = { () throws(StoreError) in throw .full }
         fail(b, seconds: 30)
         guard case .refused(let why) = promotion.answer else { throw TestFailure("no answer") }
         #expect(why.contains("cannot apply segment"))
@@ -437,7 +437,7 @@ import Testing
         try c.run { c.isLeading }
         fail(b, seconds: 20)
         #expect(b.activity == .follows)
-        b.onWrite = {}
+        b.host.onWrite = {}
         b.bucket.onRequest = { _, _ in }
         try ReplicaUnderTest.run([b, c]) { b.store.lastSequence == c.store.lastSequence }
         #expect(c.isLeading && b.activity == .follows)

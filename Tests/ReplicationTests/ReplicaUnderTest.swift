@@ -5,44 +5,20 @@ import TestSupport
 import Testing
 
 /// A host of a shard without threads: its replica, its clock, and what it told.
-final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
-    // Sendable: a test uses it on its own thread alone.
-
+///
+/// The replica refers to its host, so that this, which has both, is another object: else nothing of a test would end.
+@dynamicMemberLookup
+final class ReplicaUnderTest {
+    let host: TestHost
     let folder: TemporaryFolder
     let bucket: MemoryBucket
     /// Of the thread that looks for payloads that the bucket did not give.
     let upkeep: MemoryBucket
     /// Whether that thread does so, or waits for an answer.
     var looksForPayloads = true
-    var settings = ReplicaSettings()
-    private(set) var store: BlobStore!
     private var replica: Replica!
-
-    var uptime: Int64 = 0
-    var now: Timestamp { noon.adding(seconds: uptime / 1_000) }
-    private(set) var activity = ReplicaActivity.starts
-    private(set) var lines: [String] = []
-    private(set) var failedWaiters: [String] = []
-    /// Up to which batch clients were told that it is replicated.
-    private(set) var completed: UInt64 = 0
-    var promotion: TestPromotion?
-    var newestEpoch: UInt64?
-    var hasWaiters = false
-    let progress = ReplicaProgress()
-    /// The batches that were said to refer to what is lost.
-    private(set) var refusedSequences: [UInt64] = []
-    /// Called before what the writer's thread does.
-    var onWrite: () throws(StoreError) -> Void = {}
-    /// Called after it.
-    var onWritten: () throws(StoreError) -> Void = {}
-    /// Called when a start waits.
-    var onWait: () -> Void = {}
-    var aliveEpoch: UInt64? { activity.epoch }
     private var alive: AliveWriter!
     private var nextBeat: Int64 = 0
-    /// Whether a client waits for a segment that is begun after it asked.
-    var awaitsSegment = false
-    var isShardChecked = false
     /// What it cannot do although its steps succeed.
     var problem: String? { replica.problem }
     /// Why the process must be started again; nil: it need not.
@@ -56,9 +32,19 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         self.folder = folder
         bucket = MemoryBucket(objects)
         upkeep = MemoryBucket(objects)
-        settings.shardName = "s3://shard"
-        settings.hostName = name
-        settings.mayBegin = mayBegin
+        host = TestHost()
+        host.settings.shardName = "s3://shard"
+        host.settings.hostName = name
+        host.settings.mayBegin = mayBegin
+    }
+
+    subscript<Value>(dynamicMember path: KeyPath<TestHost, Value>) -> Value {
+        host[keyPath: path]
+    }
+
+    subscript<Value>(dynamicMember path: ReferenceWritableKeyPath<TestHost, Value>) -> Value {
+        get { host[keyPath: path] }
+        set { host[keyPath: path] = newValue }
     }
 
     // MARK: - The process
@@ -66,21 +52,21 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     func start() throws {
         restartReason = nil
         let path = folder.path
-        store = try ReplicaStart(path, Member.options, self) {
+        host.store = try ReplicaStart(path, Member.options, host) {
             try BlobStore.open(at: path, options: Member.options)
         }.run(on: bucket)
-        replica = Replica(store, self)
-        alive = AliveWriter(store, self)
-        nextBeat = uptime
+        replica = Replica(host.store, host)
+        alive = AliveWriter(host.store, host)
+        nextBeat = host.uptime
     }
 
     /// Ends as a process does that is killed.
     func kill() {
         replica = nil
         alive = nil
-        store = nil
-        isShardChecked = false
-        activity = .starts
+        host.store = nil
+        host.isShardChecked = false
+        host.activity = .starts
     }
 
     /// One step. Where that says to wait, the clock is moved by so much.
@@ -89,16 +75,16 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         if looksForPayloads { _ = try? replica.ungiven?.look(on: upkeep) }
         switch try replica.step(on: bucket) {
         case .again: break
-        case .wait(let milliseconds): uptime += Int64(milliseconds)
+        case .wait(let milliseconds): host.uptime += Int64(milliseconds)
         case .mustRestart(let why): restartReason = why
         }
     }
 
     /// What another thread does, when it is due.
     func beat(on other: MemoryBucket? = nil) throws {
-        guard activity.epoch != nil, uptime >= nextBeat else { return }
-        nextBeat = uptime + 1_000
-        nextBeat = uptime + Int64(try alive.step(on: other ?? bucket))
+        guard host.activity.epoch != nil, host.uptime >= nextBeat else { return }
+        nextBeat = host.uptime + 1_000
+        nextBeat = host.uptime + Int64(try alive.step(on: other ?? bucket))
     }
 
     /// Steps until something is so.
@@ -111,13 +97,14 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
                 try start()
             }
         }
-        throw TestFailure("\(settings.hostName): not within \(steps) steps; \(lines.suffix(4))")
+        throw TestFailure(
+            "\(host.settings.hostName): not within \(steps) steps; \(host.lines.suffix(4))")
     }
 
     /// One step, in a process that is started again where it says so, or where it could not start.
     func stepOrRestart() throws {
         if restartReason != nil { kill() }
-        if store == nil { try start() } else { try step() }
+        if host.store == nil { try start() } else { try step() }
     }
 
     /// Steps several hosts in turn until something is so.
@@ -131,7 +118,7 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
 
     /// A host that is not started, with a copy of this one's folder.
     func copied() throws -> ReplicaUnderTest {
-        let other = ReplicaUnderTest(settings.hostName + "-copy", bucket.shared)
+        let other = ReplicaUnderTest(host.settings.hostName + "-copy", bucket.shared)
         for name in folder.names where !name.hasSuffix(".lock") {
             guard !name.hasPrefix("unreplicated") else { continue }
             try other.folder.write(name, folder.read(name))
@@ -150,29 +137,58 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
 
     /// Puts a base behind what is shipped into the bucket.
     func writeBase() throws {
-        let state = try #require(store.replicationState)
+        let state = try #require(host.store.replicationState)
         var writer = BaseWriter(
-            store, after: state.position, of: state.epoch, uploadsAllBlobs: true)
-        try writer.upload(on: bucket) { self.now }
+            host.store, after: state.position, of: state.epoch, uploadsAllBlobs: true)
+        try writer.upload(on: bucket) { self.host.now }
         #expect(try writer.finish(on: bucket) == .finished)
     }
 
     /// Whether it takes no changes for a moment.
     var isChanging: Bool {
-        switch activity {
+        switch host.activity {
         case .changes, .holds: true
         default: false
         }
     }
 
-    var isLeading: Bool { if case .ships = activity { true } else { false } }
+    var isLeading: Bool { if case .ships = host.activity { true } else { false } }
 
     /// Leads, and has all in the bucket.
     func lead() throws {
-        try run { isLeading && store.shippedSequence == store.lastSequence }
+        try run { isLeading && host.store.shippedSequence == host.store.lastSequence }
     }
+}
 
-    // MARK: - ReplicaHost
+/// What a replica asks of its host and tells it.
+final class TestHost: ReplicaHost, @unchecked Sendable {
+    // Sendable: a test uses it on its own thread alone.
+
+    var settings = ReplicaSettings()
+    var store: BlobStore!
+    var uptime: Int64 = 0
+    var now: Timestamp { noon.adding(seconds: uptime / 1_000) }
+    var activity = ReplicaActivity.starts
+    private(set) var lines: [String] = []
+    private(set) var failedWaiters: [String] = []
+    /// Up to which batch clients were told that it is replicated.
+    private(set) var completed: UInt64 = 0
+    var promotion: TestPromotion?
+    var newestEpoch: UInt64?
+    var hasWaiters = false
+    let progress = ReplicaProgress()
+    /// The batches that were said to refer to what is lost.
+    private(set) var refusedSequences: [UInt64] = []
+    /// Called before what the writer's thread does.
+    var onWrite: () throws(StoreError) -> Void = {}
+    /// Called after it.
+    var onWritten: () throws(StoreError) -> Void = {}
+    /// Called when a start waits.
+    var onWait: () -> Void = {}
+    var aliveEpoch: UInt64? { activity.epoch }
+    /// Whether a client waits for a segment that is begun after it asked.
+    var awaitsSegment = false
+    var isShardChecked = false
 
     func log(_ level: ReplicaLogLevel, _ text: String) { lines.append(text) }
     func noteShardChecked() { isShardChecked = true }

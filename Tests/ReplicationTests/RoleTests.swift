@@ -161,7 +161,7 @@ struct RoleTests {
         b.promotion = TestPromotion(isForced: true)
         try b.lead()
         func saved() -> [String] { a.folder.names.filter { $0.hasPrefix("unreplicated-epoch-") } }
-        a.onWrite = { () throws(StoreError) in
+        a.host.onWrite = { () throws(StoreError) in
             if a.activity == .changes, !saved().isEmpty { throw .full }
         }
         for _ in 0..<20 {
@@ -171,7 +171,7 @@ struct RoleTests {
         }
         #expect(saved().count == 1)
         #expect(a.activity == .changes)
-        a.onWrite = {}
+        a.host.onWrite = {}
         try a.run { a.activity == .follows && a.store.lastSequence == b.store.lastSequence }
         #expect(saved().count == 1)
     }
@@ -300,7 +300,7 @@ struct RoleTests {
         try ship(a)
         let (b, promotion) = (try follower("b", of: a), TestPromotion(isForced: isForced))
         var errors: [StoreError] = []
-        a.onWrite = { () throws(StoreError) in
+        a.host.onWrite = { [unowned a] () throws(StoreError) in
             guard a.activity == .changes else { return }
             do throws(StoreError) { _ = try a.store.pruneRetired(upTo: .max, asOf: noon) } catch {
                 errors.append(error)
@@ -385,11 +385,11 @@ struct RoleTests {
         try b.lead()
         a.bucket.shared[ShardNames.handover(epoch)] = request.bytes
         a.uptime += 2_000
-        a.onWrite = { () throws(StoreError) in throw .full }
+        a.host.onWrite = { () throws(StoreError) in throw .full }
         #expect(throws: StoreError.full) { try a.step() }
         #expect(a.lines.contains { $0.contains("Handing over") })
         #expect(a.store.refusesChanges)
-        a.onWrite = {}
+        a.host.onWrite = {}
         a.bucket.shared[ShardNames.handover(epoch)] = nil
         a.uptime += 2_000
         var tookChanges = false

@@ -64,7 +64,7 @@ struct SeedRoomTests {
         let bytes = objects[name]
         objects[name]?.removeLast()
         let before = BlobStore.allocatedByteCount(of: disk.path)
-        a.onWait = {
+        a.host.onWait = {
             #expect(BlobStore.allocatedByteCount(of: disk.path) == before)
             objects[name] = bytes
         }
@@ -90,7 +90,7 @@ struct SeedRoomTests {
         try b.writeBase()
         let gets = a.bucket.counts[.get] ?? 0
         var getsWhileWaiting = 0
-        a.onWait = {
+        a.host.onWait = { [unowned a] in
             waits.append(a.uptime - last)
             last = a.uptime
             getsWhileWaiting = (a.bucket.counts[.get] ?? 0) - gets
@@ -120,7 +120,7 @@ struct SeedRoomTests {
         try b.writeBase()
         try disk.fill(leaving: freeByteCount)
         var waitCount = 0
-        a.onWait = {
+        a.host.onWait = {
             waitCount += 1
             if waitCount == 9 { disk.empty() }
         }
@@ -147,7 +147,7 @@ struct SeedRoomTests {
         var waits: [Int64] = []
         var last = a.uptime
         var partsWhileWaiting = 0
-        a.onWait = {
+        a.host.onWait = { [unowned a] in
             waits.append(a.uptime - last)
             last = a.uptime
             partsWhileWaiting = partCount
@@ -179,7 +179,7 @@ struct SeedRoomTests {
         try b.writeBase()
         let old = objects.names.filter { $0.hasPrefix(ShardNames.basePrefix) }
         var waitCount = 0
-        a.onWait = {
+        a.host.onWait = {
             waitCount += 1
             do {
                 if waitCount == 3 {
@@ -215,7 +215,7 @@ struct SeedRoomTests {
         options.mapByteCountMax = size + difference
         var waitCount = 0
         let gets = b.bucket.counts[.get] ?? 0
-        b.onWait = {
+        b.host.onWait = {
             waitCount += 1
             guard waitCount == 8 else { return }
             do {
@@ -224,7 +224,7 @@ struct SeedRoomTests {
                 try a.writeBase()
             } catch { Issue.record(error) }
         }
-        var room = SeedRoom(b.folder.path, options, b, epoch: nil)
+        var room = SeedRoom(b.folder.path, options, b.host, epoch: nil)
         try room.make(for: manifest, newest: number, on: b.bucket)
         #expect(waitCount == 8)
         #expect((b.bucket.counts[.get] ?? 0) - gets <= manifest.parts.count)
