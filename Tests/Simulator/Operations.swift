@@ -200,7 +200,9 @@ extension World {
     private func anyEnd(_ host: Host) -> Timestamp {
         // Hosts whose clocks differ do not agree on what has expired.
         let isSoon = swarm.has(.expiry) && !swarm.has(.clockJump) && chance.chance(30)
-        return host.now.adding(seconds: isSoon ? Int64(chance.logarithmic(1...5_000)) : 8_000_000)
+        // Others stay: a host that waits for room, an hour at a time, lets half a year pass.
+        return host.now.adding(
+            seconds: isSoon ? Int64(chance.logarithmic(1...5_000)) : 10 * 365 * 86_400)
     }
 
     func publish(_ content: Int, _ number: Int, _ host: Host) throws -> Planned {
