@@ -1,5 +1,5 @@
 import Bytes
-import Glibc
+internal import Dispatch
 import Synchronization
 
 /// Tries whether a server keeps what replication is built on: of many clients that create one name at once exactly one
@@ -70,7 +70,7 @@ package struct ConditionalWriteProbe {
             nonisolated(unsafe) let client = client
             return ClientThread { race.run(client, racer: racer) }
         }
-        if threads.count < racerCount { race.isAbandoned.store(true, ordering: .relaxed) }
+        if threads.count < racerCount { race.abandon() }
         for thread in threads { thread.join() }
         guard threads.count == racerCount else {
             throw ObjectStoreError(
@@ -152,8 +152,9 @@ private final class Race: Sendable {
     private let names: [String]
     private let racerCount: Int
     private let arrived = Atomic(0)
-    /// Whether everyone continues alone, and asks no more: not all racers could be started.
-    let isAbandoned = Atomic(false)
+    /// For each name: the last racer that comes to it wakes the others.
+    private let starts: [DispatchSemaphore]
+    private let isAbandoned = Atomic(false)
     private let state:
         Mutex<(outcomes: [[CreateOutcome?]], hasAnswer: Bool, error: ObjectStoreError?)>
 
@@ -163,6 +164,7 @@ private final class Race: Sendable {
     init(_ names: [String], _ racerCount: Int) {
         self.names = names
         self.racerCount = racerCount
+        starts = names.map { _ in DispatchSemaphore(value: 0) }
         let none = [CreateOutcome?](repeating: nil, count: racerCount)
         state = Mutex((Array(repeating: none, count: names.count), false, nil))
     }
@@ -175,17 +177,25 @@ private final class Race: Sendable {
         index >= Self.unansweredNameCountMax && !state.withLock { $0.hasAnswer }
     }
 
+    /// Has every racer end: not all could be started, and so none gets past the first name.
+    func abandon() {
+        isAbandoned.store(true, ordering: .relaxed)
+        for _ in 0..<racerCount { starts[0].signal() }
+    }
+
+    /// Waits until all racers have come to a name.
+    private func meet(at index: Int) {
+        let count = arrived.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+        guard count == (index + 1) * racerCount else { return starts[index].wait() }
+        for _ in 1..<racerCount { starts[index].signal() }
+    }
+
     func run(_ client: ObjectClient, racer: Int) {
         for (index, name) in names.enumerated() {
             // All come to each name, also after an error.
-            arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
-            let wanted = (index + 1) * racerCount
-            while arrived.load(ordering: .acquiring) < wanted,
-                !isAbandoned.load(ordering: .relaxed)
-            { usleep(20) }
-            guard !isAbandoned.load(ordering: .relaxed), error == nil, !isHopeless(at: index) else {
-                continue
-            }
+            meet(at: index)
+            if isAbandoned.load(ordering: .relaxed) { return }
+            guard error == nil, !isHopeless(at: index) else { continue }
             let bytes = ConditionalWriteProbe.bytes(racer: racer, name: name)
             do throws(ObjectStoreError) {
                 let outcome = try client.create(name, bytes.span.bytes)
