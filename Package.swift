@@ -212,10 +212,3 @@ let package = Package(
             swiftSettings: borrowing),
     ]
 )
-
-// For whole runs of the suite (Scripts/test). The tests themselves stay as they are: they would compile for longer.
-if Context.environment["OPTIMIZE_WHAT_IS_TESTED"] != nil {
-    for target in package.targets where target.path == nil && target.type != .test {
-        target.swiftSettings? += [.unsafeFlags(["-O"])]
-    }
-}
