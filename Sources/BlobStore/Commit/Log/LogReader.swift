@@ -36,7 +36,7 @@ struct LogReader: Sendable {
         throw .cannotOpen(
             path: core.directory,
             reason:
-                "\(WriteAheadLog.fileName) has changes that are not committed; open the store once for writing, for example with blobd serve"
+                "\(WriteAheadLog.fileName) has changes that are not committed. If a daemon uses the store, it commits slowly: try again, or ask it by its socket. Otherwise open the store once for writing, for example with blobd serve"
         )
     }
 
