@@ -165,10 +165,10 @@ final class TestHost: ReplicaHost, @unchecked Sendable {
     // Sendable: a test uses it on its own thread alone.
 
     var settings = ReplicaSettings()
-    var store: BlobStore!
+    fileprivate(set) var store: BlobStore!
     var uptime: Int64 = 0
     var now: Timestamp { noon.adding(seconds: uptime / 1_000) }
-    var activity = ReplicaActivity.starts
+    fileprivate(set) var activity = ReplicaActivity.starts
     private(set) var lines: [String] = []
     private(set) var failedWaiters: [String] = []
     /// Up to which batch clients were told that it is replicated.

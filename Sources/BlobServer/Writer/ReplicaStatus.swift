@@ -360,7 +360,7 @@ final class ReplicaStatus: Sendable {
     func refuseLatePromotion(asOf now: Instant) {
         let limit = ReplicationLimits.handoverMilliseconds
         takePromotion(askedUntil: now.after(milliseconds: -limit))?.refuse(
-            "this daemon could not begin to take the lead within \(limit / 1_000) s, because the bucket answers too slowly: nothing was changed, try again"
+            "this daemon could not begin to take the lead within \(limit / 1_000) s, since what it does with the bucket takes longer: nothing was changed, try again"
         )
     }
 }
