@@ -244,7 +244,7 @@ final class CommitPipeline: Sendable {
     }
 
     /// How long a change waits for a commit that has not begun when there is no room for more.
-    private static let paceMicroseconds = 100
+    private static let paceMicroseconds = 400
     private static let paceMicrosecondsMax = 10_000
 
     /// Notes how far what is being committed is behind what follows it, which is to be done before that is too much.

@@ -88,14 +88,13 @@ struct TableWriter: ~Copyable {
         touchedPageCount += 1
     }
 
-    /// Counts the page of a key that is there, unless the frozen memtable alone has it, where it is on any.
-    private mutating func countPage(ofFound key: RawSpan, in table: Table) {
-        if let page = try? snapshot.transaction.view.page(ofValueFor: key, in: table),
-            memtable.noteTouched(page: page)
-        {
-            return
+    /// Notes the page that the value of a key is on. Returns whether it is counted already; false, too, where the frozen
+    /// memtable alone has the key, which may come into any.
+    private func noteTouched(_ key: RawSpan, in table: Table) -> Bool {
+        guard let page = try? snapshot.transaction.view.page(ofValueFor: key, in: table) else {
+            return false
         }
-        touchedPageCount += 1
+        return memtable.noteTouched(page: page)
     }
 
     /// Notes which keys stand around one in the tree that the memtable will be put into. Returns whether it is in a gap:
@@ -142,10 +141,12 @@ struct TableWriter: ~Copyable {
     mutating func removeFound(_ key: RawSpan, in table: Table) {
         let isFirst = memtable.delete(key, in: table.number)
         operations.noteDelete(key, in: table.number)
+        // Short ones of those that are written once share a page; a long one has the first of its own noted.
+        let isCounted = isFirst && noteTouched(key, in: table)
         if table.isWrittenOnce {
-            removedLongValueCount += 1
+            if !isCounted { removedLongValueCount += 1 }
         } else {
-            if isFirst { countPage(ofFound: key, in: table) }
+            if isFirst, !isCounted { touchedPageCount += 1 }
             entryByteCount += key.byteCount + StoreLimits.entryOverheadByteCount
         }
     }

@@ -123,6 +123,11 @@ import Testing
         _ = try store.apply((0..<count).map { .delete(id: "1 \(10_000 + $0)") }, asOf: noon)
         #expect(store.pipeline.uncommitted.isPending)
         #expect(copiedPageCount() < count + count / 2, "\(copiedPageCount())")
+        // Their chunks lie one after the other.
+        try store.commitPending()
+        let freed = try store.freeOrphans(byteCountMax: 8 << 20)
+        #expect(store.pipeline.uncommitted.isPending && freed.blobs == count)
+        #expect(copiedPageCount() < count / 4, "\(copiedPageCount())")
     }
 
     @Test("A page is counted for keys of its own gap alone, and again once it was taken back")
