@@ -372,6 +372,14 @@ int clinux_punch_hole(int descriptor, int64_t offset, int64_t length) {
     return result == 0 ? 0 : errno;
 }
 
+int clinux_allocate(int descriptor, int64_t offset, int64_t length) {
+    int result;
+    do {
+        result = fallocate(descriptor, 0, offset, length);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
 void clinux_begin_writeback(int descriptor, int64_t offset, int64_t length) {
     (void)sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);
 }

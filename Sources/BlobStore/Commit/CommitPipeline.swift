@@ -143,16 +143,19 @@ final class CommitPipeline: Sendable {
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         var growth = growth(with: batch)
-        if uncommitted.isPending, isTooMuch(growth, batch) {
+        var isTooMuch = !space.mayBePending(growth)
+        if uncommitted.isPending, isTooMuch || !fitsBesides(batch) {
             do throws(StoreError) {
                 try makeWay()
                 growth = self.growth(with: batch)
+                isTooMuch = !space.mayBePending(growth)
             } catch {
                 guard case .full = error, !isPublishing else { throw error }
+                // What removes comes on top of what cannot be committed.
+                if mayLackRoom { isTooMuch = false }
             }
         }
-        let mayBeLogged =
-            uncommitted.log != nil && !batch.isLong && space.mayBePending(growth)
+        let mayBeLogged = uncommitted.log != nil && !batch.isLong && !isTooMuch
         let hasRoom = (mayBeLogged || uncommitted.isPending) && self.hasRoom(for: growth)
         if !hasRoom {
             // Without room each batch is committed by itself, so that it is known what fits.
@@ -217,12 +220,11 @@ final class CommitPipeline: Sendable {
         space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
     }
 
-    /// Whether a batch does not come into the memtable and the log's area as they are.
-    private func isTooMuch(_ growth: PendingGrowth, _ batch: BatchPlan) -> Bool {
+    /// Whether a batch comes into the memtable and the log's area as they are.
+    private func fitsBesides(_ batch: BatchPlan) -> Bool {
         let byteCount = batch.byteCount + batch.range.count * Change.loggedByteCount
-        return !space.mayBePending(growth)
-            || core.memtables.byteCount > StoreLimits.memtableByteCountMax
-            || uncommitted.log?.hasRoom(byteCount) == false
+        return core.memtables.byteCount <= StoreLimits.memtableByteCountMax
+            && uncommitted.log?.hasRoom(byteCount) != false
     }
 
     /// Has what follows come into an empty memtable and an empty area of the log.

@@ -141,6 +141,11 @@ int64_t clinux_wall_ns(void);
 /// keeps its size. Returns 0, or the error's number.
 int clinux_punch_hole(int descriptor, int64_t offset, int64_t length);
 
+/// Allocates `length` bytes at `offset` (`fallocate`); the file becomes longer where it ends before them. Returns 0, or the
+/// error's number: EOPNOTSUPP where the file system cannot. `posix_fallocate` reads and writes each block then, over what
+/// others write.
+int clinux_allocate(int descriptor, int64_t offset, int64_t length);
+
 /// Begins to write a range of the page cache to the disk, and does not wait (sync_file_range(2) with
 /// `SYNC_FILE_RANGE_WRITE`). A hint: nothing is durable before a sync, which also reports what failed.
 void clinux_begin_writeback(int descriptor, int64_t offset, int64_t length);

@@ -66,7 +66,12 @@ struct BackupCommand: ParsableCommand {
                 })
             return BackupSummary(head: head, byteCount: byteCount)
         } catch let error as StoreError {
-            throw CommandFailure(.refused, "cannot back up: \(error)")
+            // Most often its daemon uses it.
+            let advice =
+                if case .cannotOpen = error { "; without --data its daemon backs it up" } else {
+                    ""
+                }
+            throw CommandFailure(.refused, "cannot back up: \(error)\(advice)")
         } catch let error as BackupError {
             throw CommandFailure(.refused, "the daemon's backup \(error)")
         }

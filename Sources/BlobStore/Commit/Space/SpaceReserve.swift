@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import LMDB
 internal import Synchronization
@@ -71,20 +72,23 @@ final class SpaceReserve: Sendable {
             var step = Self.step(used)
             let isWritten = growth <= Self.writtenGrowthByteCountMax
             if isWritten { step = min(step, Self.writtenStepByteCountMax) }
-            func allocate() -> Int {
-                self.allocate(to: needed + step, from: used)
-                    ?? self.allocate(to: needed, from: used) ?? 0
+            func allocate(isAlone: Bool) -> Int {
+                self.allocate(to: needed + step, from: used, isAlone: isAlone)
+                    ?? self.allocate(to: needed, from: used, isAlone: isAlone) ?? 0
             }
             // Not over pages that a commit is writing.
             let written =
                 isWritten
                 ? core.tree.withLockIfAvailable { _ in
-                    let before = fileByteCount
-                    let end = allocate()
-                    writeZeros(from: before, to: end)
+                    let before = FileExtent(environment.dataDescriptor)?.byteCount ?? .max
+                    let end = allocate(isAlone: true)
+                    // Where that fails the room is there all the same.
+                    if before < end, end - before <= Self.writtenStepByteCountMax * 4 {
+                        _ = writeZeros(from: before, to: end)
+                    }
                     return end
                 } : nil
-            let end = written ?? allocate()
+            let end = written ?? allocate(isAlone: false)
             state.allocated = max(state.allocated, end)
             return end > 0
         }
@@ -119,7 +123,9 @@ final class SpaceReserve: Sendable {
     }
 
     /// Allocates up to `end`; nil when there is no room.
-    private func allocate(to end: Int, from used: Int) -> Int? {
+    ///
+    /// - Parameter isAlone: whether it is known that no commit writes meanwhile.
+    private func allocate(to end: Int, from used: Int, isAlone: Bool) -> Int? {
         let end = min(end, byteCountMax)
         let descriptor = environment.dataDescriptor
         let growth = end - fileByteCount
@@ -128,20 +134,32 @@ final class SpaceReserve: Sendable {
                 core.options.payloadByteCountMax, disk.byteCount / Self.incomingShare)
             guard disk.availableByteCount - growth >= incoming else { return nil }
         }
-        while true {
-            switch posix_fallocate(descriptor, off_t(used), off_t(end - used)) {
-            case 0: return end
-            case EINTR: continue
-            default: return nil
-            }
+        switch clinux_allocate(descriptor, Int64(used), Int64(end - used)) {
+        case 0: return end
+        // Such a file system has room for what was written, and is asked for it where no commit writes.
+        case EOPNOTSUPP:
+            if isAlone { return lengthen(to: end) }
+            return core.tree.withLockIfAvailable { _ in lengthen(to: end) } ?? nil
+        default: return nil
         }
     }
 
-    /// Writes zeros to what has just been allocated. Where that fails the room is there all the same.
-    private func writeZeros(from start: Int, to end: Int) {
-        guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
+    /// Writes zeros from the end of the file up to `end`; nil when there is no room.
+    private func lengthen(to end: Int) -> Int? {
+        guard let begin = FileExtent(environment.dataDescriptor)?.byteCount else { return nil }
+        for start in stride(from: begin, to: end, by: Self.writtenStepByteCountMax) {
+            guard writeZeros(from: start, to: min(end, start + Self.writtenStepByteCountMax)) else {
+                _ = ftruncate(environment.dataDescriptor, off_t(begin))
+                return nil
+            }
+        }
+        return end
+    }
+
+    /// Returns whether all could be written.
+    private func writeZeros(from start: Int, to end: Int) -> Bool {
         let zeros = [UInt8](repeating: 0, count: end - start)
-        _ = FileBytes.write(zeros.span.bytes, at: start, to: environment.dataDescriptor)
+        return FileBytes.write(zeros.span.bytes, at: start, to: environment.dataDescriptor)
     }
 
     /// Gives back room at the end of the file that changes have not asked for lately. Only while

@@ -130,6 +130,23 @@ import Testing
         #expect(copiedPageCount() < count / 4, "\(copiedPageCount())")
     }
 
+    /// A file that is allocated may have no room for what is written to it, so much may be pending when commits fail.
+    @Test("What removes is logged while commits find no room, however much is pending")
+    func removing() throws {
+        let store = try folder.openLogging()
+        try store.put("a", [1])
+        try store.put("b", [2])
+        store.pipeline.writing.withLock { _ in
+            store.pipeline.uncommitted.growth.settle(
+                touchedPageCount: 20_000, entryByteCount: 80 << 20, removedLongValueCount: 0)
+            store.pipeline.uncommitted.isStuck = true
+        }
+        let publication = Change.publish(try store.publication("c", [3]))
+        #expect(try store.apply([publication], asOf: noon)[0].error?.isFull == true)
+        #expect(try store.apply([.delete(id: "a")], asOf: noon)[0].error == nil)
+        #expect(try store.lookUp("a") == .missing && store.lookUp("b") == .found)
+    }
+
     @Test("A page is counted for keys of its own gap alone, and again once it was taken back")
     func gaps() {
         let memtable = Memtable(base: 1)

@@ -4,14 +4,15 @@ import Testing
 
 /// liblmdb's table of readers was mapped from a file beside `data.mdb`, and so were the counts of what is only in the
 /// log. On a file system that copies what is written, a full disk made the next write to such a page a SIGBUS: of the
-/// daemon, of each start after it, and of commands that read the store.
-@Suite(.waiting, .enabled(if: BtrfsDisk.isPossible, "needs root and btrfs"))
-struct FullBtrfsTests {
+/// daemon, of each start after it, and of commands that read the store. Where nothing can be allocated, glibc did it by
+/// reading and writing a byte of each page, also of those that a commit was writing.
+@Suite(.waiting, .enabled(if: LoopDisk.isPossible, "needs root and btrfs"))
+struct FullLoopDiskTests {
     @Test(
-        "On a full btrfs payloads are served, publishes are refused, and a start succeeds",
-        arguments: BtrfsDisk.Bound.allCases)
-    func full(bound: BtrfsDisk.Bound) throws {
-        let disk = try BtrfsDisk(bound)
+        "On a full disk where it is not enough to allocate, payloads are served, publishes are refused, and a start succeeds",
+        arguments: LoopDisk.Bound.allCases)
+    func full(bound: LoopDisk.Bound) throws {
+        let disk = try LoopDisk(bound)
         let folder = TemporaryFolder()
         symlink(disk.path, "\(folder)/data")
         let small = [UInt8](repeating: 1, count: 200_000)

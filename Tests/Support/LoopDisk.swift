@@ -1,8 +1,8 @@
 import Glibc
 
-/// A btrfs in a file, mounted by a loop device. It is unmounted with the last reference. Copy on write: a file that is
-/// allocated may have no room for what is written to it.
-public final class BtrfsDisk: Sendable {
+/// A file system in a file, mounted by a loop device, on which it is not enough to allocate a file. It is unmounted with
+/// the last reference. btrfs copies on write: a file that is allocated may have no room for what is written to it.
+public final class LoopDisk: Sendable {
     /// How it is made to have no room.
     public enum Bound: CaseIterable, Sendable {
         /// By other files.
@@ -11,6 +11,8 @@ public final class BtrfsDisk: Sendable {
         case filledInPlace
         /// By the limit of a quota group, which the store's folder is.
         case quota
+        /// By other files, on an ext2: nothing can be allocated (`fallocate`) there.
+        case withoutAllocation
     }
 
     private let image = TemporaryFolder()
@@ -21,7 +23,7 @@ public final class BtrfsDisk: Sendable {
     public var path: String { "\(mounted)/data" }
 
     /// Whether this process may mount one.
-    public static let isPossible: Bool = (try? BtrfsDisk(.quota)) != nil
+    public static let isPossible: Bool = (try? LoopDisk(.quota)) != nil
 
     /// Makes and mounts one with a folder for a store.
     public init(_ bound: Bound) throws {
@@ -32,7 +34,7 @@ public final class BtrfsDisk: Sendable {
             throw TestFailure("image", errno)
         }
         close(descriptor)
-        try Self.call("mkfs.btrfs", "-q", file)
+        try Self.call(bound == .withoutAllocation ? "mkfs.ext2" : "mkfs.btrfs", "-q", file)
         try Self.call("mount", "-o", "loop", file, mounted.path)
         if bound == .quota {
             try Self.call("btrfs", "quota", "enable", mounted.path)
