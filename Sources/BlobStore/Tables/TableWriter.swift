@@ -141,12 +141,13 @@ struct TableWriter: ~Copyable {
     mutating func removeFound(_ key: RawSpan, in table: Table) {
         let isFirst = memtable.delete(key, in: table.number)
         operations.noteDelete(key, in: table.number)
-        // Short ones of those that are written once share a page; a long one has the first of its own noted.
-        let isCounted = isFirst && noteTouched(key, in: table)
+        // What was put since the last commit is counted, and a chunk that was is in no page.
+        let isCounted = !isFirst || noteTouched(key, in: table)
         if table.isWrittenOnce {
+            // Short ones share a page; a long one has the first of its own noted.
             if !isCounted { removedLongValueCount += 1 }
         } else {
-            if isFirst, !isCounted { touchedPageCount += 1 }
+            if !isCounted { touchedPageCount += 1 }
             entryByteCount += key.byteCount + StoreLimits.entryOverheadByteCount
         }
     }

@@ -128,6 +128,17 @@ import Testing
         let freed = try store.freeOrphans(byteCountMax: 8 << 20)
         #expect(store.pipeline.uncommitted.isPending && freed.blobs == count)
         #expect(copiedPageCount() < count / 4, "\(copiedPageCount())")
+        // Those that were replaced since the last commit were never there.
+        try store.commitPending()
+        for round in 0..<20 {
+            let changes = try (0..<100).map { index in
+                let bytes = SeededGenerator.bytes(20, seed: UInt64(9 << 32 + round << 16 + index))
+                return Change.publish(try store.publication("again \(index)", bytes))
+            }
+            _ = try store.apply(changes, asOf: noon, freeing: 1 << 20)
+        }
+        #expect(store.pipeline.uncommitted.isPending)
+        #expect(copiedPageCount() < count / 2, "\(copiedPageCount())")
     }
 
     /// A file that is allocated may have no room for what is written to it, so much may be pending when commits fail.
