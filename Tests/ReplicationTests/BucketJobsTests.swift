@@ -40,7 +40,7 @@ import Testing
 
     // Whatever came after it in the list of jobs was never done again.
     @Test(
-        "Packs and bases are made and old ones deleted, whichever object always answers 500",
+        "Bases are made, and old ones and the log before them deleted, whichever object always answers 500",
         arguments: Bad.allCases)
     func never(_ bad: Bad) throws {
         let leader = try leader()
@@ -72,8 +72,8 @@ import Testing
         let bases = try BaseManifest.numbers(on: leader.bucket)
         #expect(try #require(bases.last) + 30 > last)
         #expect(bases.count < 6, "\(bases)")
-        let packs = objects.names.compactMap(ShardNames.packRange)
-        #expect(try #require(packs.last).upperBound + 10 > last)
+        // What is after a base stays with it.
+        #expect(bad == .oldBase || objects.count(ShardNames.logPrefix) < 60)
         let blobs = objects.names.filter { $0.hasPrefix(ShardNames.blobPrefix) }
         #expect(blobs.count < 45)
         leader.upkeep.onRequest = { _, _ in }
@@ -94,14 +94,12 @@ import Testing
         }
         let names = objects.count(ShardNames.logPrefix)
         var attempts = 0
-        let count = leader.upkeep.counts[.create] ?? 0
         for _ in 0..<720 {
             clock.advance(milliseconds: 5_000)
             do { try leader.maintain() } catch { attempts += 1 }
         }
         #expect((15...40).contains(attempts), "\(attempts)")
         #expect(objects.count(ShardNames.logPrefix) - names <= attempts + 1)
-        #expect((leader.upkeep.counts[.create] ?? 0) > count)
         let problem = try #require(leader.maintenance?.problem)
         #expect(problem.hasPrefix("cannot upload a base: create base/"), "\(problem)")
         #expect(problem.contains("500 InternalError (failed \(attempts) times"), "\(problem)")
@@ -115,36 +113,31 @@ import Testing
     }
 
     // It was asked for every second, and nobody was told.
-    @Test("A pack or base of which each answer is lost is tried ever less often, and that is said")
+    @Test("A base of which each answer is lost is tried ever less often, and that is said")
     func lostAnswers() throws {
-        for (name, words) in [
-            (ShardNames.packPrefix, "cannot pack the log: create pack/"),
-            ("manifest.json", "cannot finish a base: create base/"),
-        ] {
-            let leader = try Self().leader()
-            try leader.store.put("short", [1])
-            try leader.ship()
-            leader.clock.advance(milliseconds: 3_600_000)
-            var tries = 0
-            leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
-                guard operation == .create, asked.contains(name) else { return }
-                tries += 1
-                throw .bucket("create \(asked): no answer")
-            }
-            for _ in 0..<720 {
-                leader.clock.advance(milliseconds: 5_000)
-                _ = try? leader.maintain()
-            }
-            #expect((5...60).contains(tries), "\(tries)")
-            let problem = try #require(leader.maintenance?.problem)
-            #expect(problem.hasPrefix(words), "\(problem)")
-            leader.upkeep.onRequest = { _, _ in }
-            for _ in 0..<70 {
-                leader.clock.advance(milliseconds: 5_000)
-                try leader.maintain()
-            }
-            #expect(leader.maintenance?.problem == nil)
+        let leader = try leader()
+        try leader.store.put("short", [1])
+        try leader.ship()
+        clock.advance(milliseconds: 3_600_000)
+        var tries = 0
+        leader.upkeep.onRequest = { (operation, asked) throws(ReplicationError) in
+            guard operation == .create, asked.contains("manifest.json") else { return }
+            tries += 1
+            throw .bucket("create \(asked): no answer")
         }
+        for _ in 0..<720 {
+            clock.advance(milliseconds: 5_000)
+            _ = try? leader.maintain()
+        }
+        #expect((5...60).contains(tries), "\(tries)")
+        let problem = try #require(leader.maintenance?.problem)
+        #expect(problem.hasPrefix("cannot finish a base: create base/"), "\(problem)")
+        leader.upkeep.onRequest = { _, _ in }
+        for _ in 0..<70 {
+            clock.advance(milliseconds: 5_000)
+            try leader.maintain()
+        }
+        #expect(leader.maintenance?.problem == nil)
     }
 
     /// A leader with a base that has a payload which was deleted since.
@@ -213,41 +206,8 @@ import Testing
         #expect(objects[ShardNames.blob(blob)] == nil)
     }
 
-    // Nothing looked at it again, and it was said for as long as the leader was idle.
-    @Test("A pack that cannot be read for its names is looked at again, also by an idle leader")
-    func damagedPack() throws {
-        let leader = try leader()
-        for number in 0..<4 {
-            try leader.store.put("n\(number)", [1])
-            try leader.ship()
-        }
-        func pass(minutes: Int) {
-            for _ in 0..<minutes * 12 {
-                clock.advance(milliseconds: 5_000)
-                _ = try? leader.maintain()
-            }
-        }
-        pass(minutes: 7)
-        let range = try #require(objects.names.compactMap(ShardNames.packRange).last)
-        let pack = ShardNames.pack(range)
-        let bytes = objects[pack]
-        objects[pack]?[20] ^= 1
-        // It knows from the pack alone which of its names are fences.
-        try leader.reopen()
-        try leader.resume()
-        pass(minutes: 12)
-        let problem = try #require(leader.maintenance?.problem)
-        #expect(
-            problem.hasPrefix("cannot delete packed segments: the object \(pack)"), "\(problem)")
-        let names = objects.count(ShardNames.logPrefix)
-        objects[pack] = bytes
-        pass(minutes: 12)
-        #expect(leader.maintenance?.problem == nil)
-        #expect(objects.count(ShardNames.logPrefix) < names)
-    }
-
     // They stayed until the next start, and nobody was told.
-    @Test("Packed segments that cannot be deleted are tried again, and that is said")
+    @Test("Old segments that cannot be deleted are tried again, and that is said")
     func segments() throws {
         let leader = try leader()
         for number in 0..<20 {
@@ -266,20 +226,17 @@ import Testing
                 _ = try? leader.maintain()
             }
         }
-        pass(minutes: 30)
-        func left() -> [String] {
-            objects.names.filter {
-                $0.hasPrefix(ShardNames.logPrefix) && $0 < ShardNames.log(last - 1)
-            }
+        func left() -> Set<String> {
+            Set(
+                objects.names.filter {
+                    $0.hasPrefix(ShardNames.logPrefix) && $0 < ShardNames.log(last)
+                })
         }
-        #expect(Set(left()).isSuperset(of: bad))
-        #expect(leader.maintenance?.problem?.contains("cannot delete packed segments") == true)
-        // The log is packed all the same.
-        try leader.store.put("later", [1])
-        try leader.ship()
-        pass(minutes: 12)
-        let packed = objects.names.compactMap(ShardNames.packRange).map(\.upperBound).max()
-        #expect(try packed == #require(leader.store.replicationState).position.number)
+        // Two bases, so that the first one's time is over.
+        pass(minutes: 200)
+        // It began its shard without a fence.
+        #expect(left().isSuperset(of: bad) && left().count < 12)
+        #expect(leader.maintenance?.problem?.contains("cannot delete old segments") == true)
         leader.upkeep.onRequest = { _, _ in }
         pass(minutes: 25)
         #expect(left() == [])
@@ -309,7 +266,7 @@ import Testing
         }
         #expect(!isAway && lookCount == ReplicationLimits.unreadableSegmentLookCount)
         #expect(try BaseManifest.numbers(on: leader.bucket) == bases)
-        #expect(objects.names.compactMap(ShardNames.packRange).contains { $0.contains(last - 1) })
+        #expect(leader.maintenance?.problem == nil)
     }
 
     // The object of a copy of the folder passed for it.

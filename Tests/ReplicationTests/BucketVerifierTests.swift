@@ -11,11 +11,6 @@ import Testing
             schedule: BaseSchedule(
                 intervalMilliseconds: 300_000, retentionMilliseconds: 1_200_000))
         try history.work(minutes: 45)
-        // Not packed yet.
-        for _ in 0..<6 {
-            try history.change(history.leader.store)
-            try history.leader.ship()
-        }
         return history
     }
 
@@ -31,7 +26,7 @@ import Testing
         #expect(report.shardID == history.leader.store.id.description)
         #expect(report.batches?.upperBound == history.leader.store.shippedSequence)
         #expect(try report.baseCount == BaseManifest.numbers(on: history.leader.bucket).count)
-        #expect(report.packCount > 2 && report.payloadCount > 2)
+        #expect(report.segmentCount > 10 && report.payloadCount > 2)
         #expect(throws: ReplicationError.noShard) { try verify(MemoryObjects()) }
     }
 
@@ -42,24 +37,15 @@ import Testing
         let sound = try verify(history.objects)
         let bases = try BaseManifest.numbers(on: history.leader.bucket)
         let oldest = try #require(bases.first)
-        let packs = whole.keys.compactMap(ShardNames.packRange).sorted {
-            $0.lowerBound < $1.lowerBound
-        }
-        let last = try #require(packs.last)
-        // One whose segments have no names any more.
-        let pack = packs.first {
-            $0.upperBound > oldest && whole[ShardNames.log($0.upperBound)] == nil
-        }
-        let unpacked = whole.keys.filter {
-            ShardNames.number($0, after: ShardNames.logPrefix).map { $0 > last.upperBound } == true
+        let segments = whole.keys.filter {
+            $0 > ShardNames.log(oldest) && $0.hasPrefix(ShardNames.logPrefix)
         }.sorted()
         let blobs = whole.keys.filter { $0.hasPrefix("blob/") }.sorted()
         let names =
             [
                 ShardNames.epoch(1), ShardNames.manifest(try #require(bases.dropFirst().first)),
                 ShardNames.part(0, ofBase: try #require(bases.last)),
-                ShardNames.pack(try #require(pack)),
-                try #require(unpacked.dropLast().last),
+                try #require(segments.first), try #require(segments.dropLast().last),
             ] + blobs.suffix(2)
         for isMissing in [false, true] {
             let objects = MemoryObjects(whole)
@@ -69,15 +55,10 @@ import Testing
                 if isMissing { objects[name] = nil } else { objects[name]?[30] ^= 4 }
             }
             let report = try verify(objects)
-            // Of a pack that is missing, the first segment is.
-            let expected = changed.map {
-                guard isMissing, let range = ShardNames.packRange($0) else { return $0 }
-                return ShardNames.log(max(oldest + 1, range.lowerBound))
-            }
             let found = Set(report.problems.map(\.name))
             // What only a damaged object names is not looked for.
-            #expect(found.isSuperset(of: expected.dropLast(2)), "missing \(isMissing)")
-            #expect(found.isSubset(of: expected), "missing \(isMissing)")
+            #expect(found.isSuperset(of: changed.dropLast(2)), "missing \(isMissing)")
+            #expect(found.isSubset(of: changed), "missing \(isMissing)")
             #expect(report.batches == sound.batches)
         }
     }
@@ -114,10 +95,8 @@ import Testing
         }
         let last = try #require(names.last)
         for number in last - 3..<last { objects[ShardNames.log(number)] = nil }
-        let packed = try #require(objects.names.compactMap(ShardNames.packRange).last).upperBound
-        let missing = max(last - 3, packed + 1)
         let report = try verify(objects)
-        #expect(report.problems.map(\.name) == [ShardNames.log(missing)])
+        #expect(report.problems.map(\.name) == [ShardNames.log(last - 3)])
         #expect(report.problems.first?.why.hasPrefix("is missing") == true)
     }
 
@@ -127,7 +106,7 @@ import Testing
         let history = try history()
         let bucket = MemoryBucket(history.objects)
         bucket.onRequest = { (operation, name) throws(ReplicationError) in
-            guard operation == .get, name.hasPrefix("pack/") else { return }
+            guard operation == .get, name.hasPrefix(ShardNames.logPrefix) else { return }
             bucket.onRequest = { _, _ in }
             do { try history.work(minutes: 45) } catch { throw ReplicationError.bucket("\(error)") }
         }

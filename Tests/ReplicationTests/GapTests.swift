@@ -6,7 +6,7 @@ import Testing
 
 @testable import Replication
 
-/// Names of the log that are missing, and packs whose segments do not follow one another.
+/// Names of the log that are missing, and segments that do not follow one another.
 @Suite struct GapTests {
     private func shard() throws -> (Member, Member) {
         let objects = MemoryObjects()
@@ -42,9 +42,9 @@ import Testing
         #expect(description { try follower.follow() } == expected)
         #expect(description { _ = try follower.takeOver() } == expected)
         // Without the look it costs nothing, and says nothing, once it does not read ahead.
-        _ = try follower.log.next(on: follower.bucket, looksAtPacks: false)
+        _ = try follower.log.next(on: follower.bucket, looksForBase: false)
         let count = follower.bucket.requestCount
-        let next = try follower.log.next(on: follower.bucket, looksAtPacks: false)
+        let next = try follower.log.next(on: follower.bucket, looksForBase: false)
         #expect(next == nil)
         #expect(follower.bucket.requestCount == count + 1)
         leader.bucket.shared[missing] = bytes
@@ -65,28 +65,15 @@ import Testing
         }
     }
 
-    /// Two wrong answers were taken for a gap: the leader that had written the segment was deposed by itself. Likewise
-    /// with a pack.
-    @Test("A name that is listed and not given is no gap", arguments: [false, true])
-    func listed(isPack: Bool) throws {
+    /// Two wrong answers were taken for a gap: the leader that had written the segment was deposed by itself.
+    @Test("A name that is listed and not given is no gap")
+    func listed() throws {
         let (leader, follower) = try shard()
         let last = try #require(leader.shipper).position.number
-        let (objects, range) = (leader.bucket.shared, last - 5...last - 3)
-        var name = ShardNames.log(last - 2)
-        var bytes = try #require(objects[name])
-        if isPack {
-            // Lists have it, and a later one.
-            objects[ShardNames.pack(last - 2...last - 2)] = bytes
-            (name, bytes) = (ShardNames.pack(range), [])
-            for number in range {
-                bytes += try #require(objects[ShardNames.log(number)])
-                objects[ShardNames.log(number)] = nil
-            }
-            objects[name] = bytes
-        } else {
-            try leader.writeBase()
-        }
-        follower.bucket.onRequest = { [name, bytes] (operation, asked) throws(ReplicationError) in
+        let (objects, name) = (leader.bucket.shared, ShardNames.log(last - 2))
+        let bytes = try #require(objects[name])
+        try leader.writeBase()
+        follower.bucket.onRequest = { (operation, asked) throws(ReplicationError) in
             objects[name] = operation == .get && asked == name ? nil : bytes
         }
         let error = ReplicationError.damaged(name: name, why: "is listed but cannot be read")
@@ -97,37 +84,10 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
-    /// Neither look at the chain was tried by any test: either could be left out.
-    @Test("A pack whose segments do not follow one another is refused")
-    func chain() throws {
-        let (leader, _) = try shard()
-        let last = try #require(leader.shipper).position.number
-        let all = try (last - 3...last).map {
-            try #require(try Segment.read($0, on: leader.bucket))
-        }
-        func read(_ segments: [Segment], _ range: ClosedRange<UInt64>) throws(DamagedObject) {
-            _ = try Pack.segments(segments.flatMap(\.bytes), range)
-        }
-        try read(all, last - 3...last)
-        // Of the right number, and behind another segment than the one before it.
-        var head = all[2].head
-        head.previous = LogPosition(number: last - 2, hash: all[0].position.hash)
-        let forked = Segment(head, all[2].items)
-        for segments in [
-            [all[0], all[1], forked, all[3]], [all[0], all[1], all[3]],
-            [all[0], all[2], all[1], all[3]], [all[0], all[1], all[1], all[2], all[3]],
-            Array(all.dropLast()), Array(all.dropFirst()), [],
-        ] {
-            #expect(throws: DamagedObject.self) { try read(segments, last - 3...last) }
-        }
-        #expect(throws: DamagedObject.self) { try read(all, last - 2...last) }
-    }
-
-    @Test("A pack that continues another log is refused by followers and restores")
+    @Test("Segments that continue another log are refused by followers and restores")
     func otherLog() throws {
         let (leader, follower) = try shard()
         let last = try #require(leader.shipper).position.number
-        var bytes: [UInt8] = []
         let hash = SHA256.digest(of: [UInt8]("other".utf8).span.bytes)
         var previous = LogPosition(number: last - 4, hash: Digest(hash))
         for number in last - 3...last {
@@ -136,10 +96,8 @@ import Testing
             head.previous = previous
             let other = Segment(head, segment.items)
             previous = other.position
-            bytes += other.bytes
-            leader.bucket.shared[ShardNames.log(number)] = nil
+            leader.bucket.shared[ShardNames.log(number)] = other.bytes
         }
-        try leader.bucket.put(ShardNames.pack(last - 3...last), bytes)
         #expect(throws: ReplicationError.forked(number: last - 3)) { try follower.follow() }
         #expect(throws: ReplicationError.forked(number: last - 3)) {
             try Restorer(.end, asOf: noon).restore(to: TemporaryFolder().path, from: leader.bucket)

@@ -353,15 +353,13 @@ import Testing
     }
 
     // A fetch that fails while the bucket is away says nothing of the payload.
-    @Test("A follower that was cut off while its segments were packed loses nothing by that")
+    @Test("A follower that was cut off before a base is made loses nothing by that")
     func cutOff() throws {
         let (a, b) = try hosts()
         try b.step()
-        let first = try #require(b.store.replicationState).position.number + 1
         let bytes = SeededGenerator.bytes(100_000)
         try a.store.put("long", bytes)
         for number in 0..<4 { try change("n\(number)", a) }
-        try pack(from: first, to: try #require(a.store.replicationState).position.number)
         try a.writeBase()
         var isAway = true
         b.bucket.onRequest = { (_, _) throws(ReplicationError) in
@@ -380,35 +378,6 @@ import Testing
         try b.run { b.store.lastSequence == a.store.lastSequence }
         #expect(b.restartReason == nil && b.problem == nil)
         #expect(try b.store.get("long") == bytes)
-    }
-
-    // A name that was free because it was packed passed for one that is given: it stood there for good.
-    @Test("A follower that is never given a pack is rebuilt from the base after it")
-    func packNotGiven() throws {
-        let (a, b) = try hosts()
-        let first = try #require(b.store.replicationState).position.number + 1
-        for number in 0..<4 { try change("n\(number)", a) }
-        try pack(from: first, to: try #require(a.store.replicationState).position.number)
-        try a.writeBase()
-        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
-            if operation == .get, name.hasPrefix(ShardNames.packPrefix) { throw .bucket("500") }
-        }
-        fail(b, seconds: 100)
-        #expect(b.restartReason == nil)
-        fail(b, seconds: 100)
-        #expect(b.restartReason != nil)
-        try b.stepOrRestart()
-        try b.run { b.store.lastSequence == a.store.lastSequence }
-    }
-
-    /// Puts segments into a pack, and deletes their names.
-    private func pack(from first: UInt64, to last: UInt64) throws {
-        var bytes: [UInt8] = []
-        for number in first...last {
-            bytes += try #require(objects[ShardNames.log(number)])
-            objects[ShardNames.log(number)] = nil
-        }
-        objects[ShardNames.pack(first...last)] = bytes
     }
 
     // It said nothing to who had promoted it, nor that nobody leads.

@@ -129,7 +129,7 @@ import Testing
             let bucket = MemoryBucket(objects)
             let first = try #require(try Segment.read(number, on: bucket))
             var log = LogFollower(storeID: a.store.id, after: first.position)
-            while try log.next(on: bucket, looksAtPacks: false) != nil {}
+            while try log.next(on: bucket, looksForBase: false) != nil {}
             #expect(log.position == a.store.replicationState?.position)
             #expect(bucket.roundByteCountMax <= limit, "\(bucket.roundByteCountMax)")
             #expect(bucket.widths.max() == ReplicationLimits.readAheadCountMax)

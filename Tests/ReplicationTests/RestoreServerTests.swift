@@ -68,7 +68,7 @@ import Testing
         try blobd(2, "", "restore", "/nowhere", "--data", "x", "--at", "now")
 
         for words in [
-            "leader    leader, epoch 1, since", "pack/ ", "a month   at the rate of the last ",
+            "leader    leader, epoch 1, since", "base/ ", "a month   at the rate of the last ",
         ] {
             try blobd(0, words, "replicas", url)
         }

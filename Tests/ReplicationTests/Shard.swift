@@ -30,7 +30,7 @@ final class Member {
     let folder: TemporaryFolder
     private(set) var store: BlobStore
     let bucket: MemoryBucket
-    /// Of the thread that makes packs and bases.
+    /// Of the thread that makes bases and collects.
     let upkeep: MemoryBucket
     let clock: TestClock
     let name: String
@@ -220,7 +220,7 @@ final class Member {
     /// Applies all there is.
     func follow() throws {
         var ahead = log
-        while let segment = try ahead.next(on: bucket, looksAtPacks: true) {
+        while let segment = try ahead.next(on: bucket, looksForBase: true) {
             try applier.apply(segment, on: bucket)
             log = ahead
         }

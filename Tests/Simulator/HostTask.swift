@@ -160,7 +160,7 @@ extension Host {
                 wantsSegment = true
                 wake("replica")
                 return 1_000
-            case .nothing, .unknown, .read(0), .deletedSegments(0): return 1_000
+            case .nothing, .unknown, .deletedSegments(0): return 1_000
             default:
                 world.sometimes("upkeep: \("\(step)".prefix { $0 != "(" })")
                 return 0

@@ -84,6 +84,8 @@ struct ShardHistory {
     var position: UInt64 = 0
     /// The epoch of the last name that counts. The first one has no fence.
     var epoch: UInt64 = 1
+    /// The names that have fences.
+    var fences: Set<UInt64> = []
     /// Who wrote the last name, and whether that ends the epoch.
     var writer = ""
     var hasEnded = true

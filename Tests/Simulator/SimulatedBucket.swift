@@ -29,22 +29,6 @@ final class SimulatedObjects {
             isLast: found.count <= 50)
     }
 
-    /// A pack without one of the segments inside; nil where a name is none, or has too few.
-    func mixedPack(_ name: String) -> [UInt8]? {
-        guard name.hasPrefix(ShardNames.packPrefix), let bytes = bytes[name] else { return nil }
-        var starts: [Int] = []
-        var offset = 0
-        // 128 bytes of head, which end with how many follow; and a digest of 32.
-        while offset + 128 < bytes.count {
-            starts.append(offset)
-            let body = (0..<8).reduce(0) { $0 | Int(bytes[offset + 120 + $1]) << (8 * $1) }
-            offset += 128 + body + 32
-        }
-        guard starts.count > 2 else { return nil }
-        let index = starts.count / 2
-        return Array(bytes[..<starts[index]] + bytes[starts[min(index + 1, starts.count - 1)]...])
-    }
-
     /// Where the first name is that is not before another one.
     private func place(of name: String) -> Int {
         var (low, high) = (0, names.count)
@@ -144,11 +128,7 @@ final class SimulatedBucket: Bucket {
             case .existsAlready: nil
             }
         } _: {
-            if world.mixesPacks, let mixed = world.objects.mixedPack(name) {
-                world.sometimes("absurd answer: mixed")
-                return mixed
-            }
-            return world.objects[name]
+            world.objects[name]
         }
         guard (found?.count ?? 0) <= byteCountMax else {
             throw .damaged(name: name, why: "has more than \(byteCountMax) bytes")

@@ -33,10 +33,6 @@ extension World {
         return faults.isEmpty ? nil : faults[chance.below(faults.count)]
     }
 
-    /// Whether a pack is given without one of its segments, if that is asked for: each of the others is whole. Packs are
-    /// read seldom.
-    var mixesPacks: Bool { !isSafe && swarm.has(.absurd) && chance.chance(20) }
-
     /// What a segment's batches are, as its writer has them; nil: it is none.
     func batches(
         of bytes: [UInt8], named name: String, by host: Host
@@ -66,6 +62,7 @@ extension World {
         objects.put(name, bytes)
         if name.hasSuffix("manifest.json"), let manifest = try? BaseManifest(bytes) {
             firstRestorable = min(firstRestorable, manifest.sequence)
+            baseSequences[manifest.position.number] = manifest.sequence
         }
         guard let (head, batches) = segment else { return }
         note { try self.extend(by: head, batches, of: host) }
@@ -75,23 +72,47 @@ extension World {
     func delete(_ name: String, by host: Host) {
         objects.delete(name)
         note { try self.checkDeletion(of: name, by: host) }
-        guard name.hasSuffix("manifest.json") else { return }
+        if let number = ShardNames.number(name, after: ShardNames.logPrefix) {
+            note { try self.checkSegment(number) }
+        }
+        guard let number = baseNumber(name) else { return }
+        baseSequences[number] = nil
         note { try self.checkBases() }
+    }
+
+    /// The number of a base whose manifest has this name.
+    private func baseNumber(_ name: String) -> UInt64? {
+        guard name.hasSuffix("/manifest.json") else { return nil }
+        return UInt64(name.dropFirst(ShardNames.basePrefix.count).prefix { $0 != "/" })
+    }
+
+    /// The last batch that the retention does not need.
+    private var retentionStart: UInt64 {
+        let bound = restorableSince
+        let index = history.batches.lastIndex { $0.milliseconds <= bound }
+        return UInt64((index ?? -1) + 1)
     }
 
     /// The bases that are left must reach back as far as the retention.
     private func checkBases() throws {
-        let bound = restorableSince
-        let index = history.batches.lastIndex { $0.milliseconds <= bound }
-        let target = UInt64((index ?? -1) + 1)
+        let target = retentionStart
         guard firstRestorable <= target else { return }
-        let isReached = objects.bytes.contains { name, bytes in
-            guard name.hasSuffix("manifest.json"), let manifest = try? BaseManifest(bytes)
-            else { return false }
-            return manifest.sequence <= target
-        }
-        guard isReached else {
+        guard baseSequences.values.contains(where: { $0 <= target }) else {
             throw Finding("a base is deleted that the retention needs", "for \(target)")
+        }
+    }
+
+    /// What is deleted of the log is a segment that no restore within the retention reads.
+    private func checkSegment(_ number: UInt64) throws {
+        sometimes("collected a segment")
+        guard !history.fences.contains(number) else {
+            throw Finding("a fence is deleted", "\(number)")
+        }
+        let target = retentionStart
+        let first =
+            baseSequences.filter { $0.value <= target }.keys.max() ?? baseSequences.keys.min()
+        guard let first, number <= first else {
+            throw Finding("a segment is deleted that the retention needs", "\(number)")
         }
     }
 
@@ -100,8 +121,8 @@ extension World {
         by head: Segment.Head, _ batches: [(sequence: UInt64, batch: Batch)], of host: Host
     ) throws {
         guard head.number > history.position else {
-            // It was packed, and deleted: not part of the log.
-            sometimes("a name that was packed was created again")
+            // It was collected: not part of the log, but where it is the same again.
+            sometimes("a name that was collected was created again")
             return
         }
         guard head.number == history.position + 1 else {
@@ -135,6 +156,7 @@ extension World {
         }
         if head.kind == .fence {
             sometimes("fences")
+            history.fences.insert(head.number)
             // Only who was told that the leader is gone takes the lead from one that has not ended its epoch.
             let isDeposing = history.writer != host.name && !history.hasEnded
             guard

@@ -57,6 +57,8 @@ final class World {
     var mayDepose: Set<String> = []
     /// The batch of the first base.
     var firstRestorable = UInt64.max
+    /// The last batch of each base that is in the bucket, by its segment.
+    var baseSequences: [UInt64: UInt64] = [:]
     /// The number of the last batch of any host.
     var stamp = 0
     var operation = 0

@@ -11,7 +11,7 @@ struct ZombiesScenario: ShardScenario {
         "A leader sleeps (SIGSTOP) until another one leads and has collected everything.",
         """
         Under publishers who wait for the bucket, and one who does not, the leader's process is stopped. Its follower
-        is promoted, takes changes, and its time of day is moved until it has packed, collected and deleted all that
+        is promoted, takes changes, and its time of day is moved until it has collected all that
         the old leader knew of the bucket. Then the old one continues. What it acknowledges as replicated must be at
         the new leader, and at a host that is made anew from the bucket; what it had acknowledged and not shipped must
         be in the files that it saves. It follows in the end.
@@ -120,7 +120,7 @@ struct ZombiesScenario: ShardScenario {
         }
     }
 
-    /// Moves the new leader's clock until nothing is left of the log, the bases and the packs that were there.
+    /// Moves the new leader's clock until nothing is left of the log and the bases that were there.
     ///
     /// - Returns: how many objects were deleted.
     private func collectEverything(
@@ -129,29 +129,22 @@ struct ZombiesScenario: ShardScenario {
         func collectable() throws -> Set<String> {
             let kept = Set(fences.map(ShardNames.log))
             return Set(
-                try [ShardNames.logPrefix, ShardNames.basePrefix, ShardNames.packPrefix]
+                try [ShardNames.logPrefix, ShardNames.basePrefix]
                     .flatMap { try bucket.names($0) }
             ).subtracting(kept)
         }
         let all = try collectable()
         let blobs = try bucket.names(ShardNames.blobPrefix)
-        var (seconds, packs) = (Int64(0), Set<String>())
+        var seconds: Int64 = 0
         let end = Clock.milliseconds() + 180_000
         while true {
-            let left = try collectable()
-            let rest = left.intersection(all)
-            packs.formUnion(left.filter { $0.hasPrefix(ShardNames.packPrefix) })
-            // Also the packs that were made meanwhile, of all that was there.
-            if rest.isEmpty,
-                packs.count > left.count(where: { $0.hasPrefix(ShardNames.packPrefix) })
-            {
-                break
-            }
+            let rest = try collectable().intersection(all)
+            if rest.isEmpty { break }
             try require(
                 Clock.milliseconds() < end,
                 "\(rest.count) objects are not collected within 180 s: \(rest.sorted().prefix(3).joined(separator: ", "))"
             )
-            // Longer than a base's interval, and shorter than segments wait for their pack.
+            // Longer than a base's interval, and shorter than segments stay after a base.
             seconds += 200
             try clock.set(seconds: seconds)
             Clock.pause(microseconds: 300_000)

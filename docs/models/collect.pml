@@ -1,4 +1,4 @@
-/* Packs, bases and collecting, beside append and take-over. See README.md.
+/* Bases and collecting, beside append and take-over. See README.md.
  *
  * A name that is absent is free, or its segment was collected. Who takes the one for the other
  * writes, or reads on, in the middle of what is history. A writer is one term of one host, as in
@@ -19,28 +19,25 @@
 #define BIT(epoch) (1 << (epoch))
 
 /* What was created first at log/<n>: the one history. [0] is the store's beginning. */
-byte history[NAMES + 1];
+byte history[NAMES + 2];
 /* Epochs whose fence, or segment, was sent to log/<n> and may still arrive, or arrive again. */
 byte fences[NAMES + 1];
 byte segments[NAMES + 1];
-byte packed; /* packs were made of the names up to here */
-/* A segment that is packed may be there or not, at each look: requests to delete it are under way,
- * and copies of the request that created it. Who sent them may have paused since, so it does not
- * matter who collects, nor what he has checked: here everybody does, always. */
-#ifdef COLLECT_FENCES
-#define MAY_BE_ABSENT(n) ((n) <= packed)
-#else
-#define MAY_BE_ABSENT(n) ((n) <= packed && !IS_FENCE(history[n]))
+byte base; /* the newest base has all up to here */
+#ifdef STALE_LIST
+byte before; /* the base before it, which LIST base/ may still show */
 #endif
-
-#ifdef BASES
-byte base; /* the newest base */
-byte dropped; /* packs up to here are deleted again: beyond the retention */
-#define LISTED_PACKS (packed > dropped -> packed : 0) /* LIST pack/ */
-#define LISTED_BASES base /* LIST base/ */
+/* A segment that a base is past may be there or not, at each look: requests to delete it are under
+ * way, and copies of the request that created it. Who sent them may have paused since, so it does
+ * not matter who collects, nor what he has checked: here everybody does, always. */
+#if defined(COLLECT_FENCES)
+#define MAY_BE_ABSENT(n) ((n) <= base)
+#elif defined(COLLECT_UNLED) /* fences with another one after them, which nobody led by */
+#define MAY_BE_ABSENT(n) ((n) <= base && (!IS_FENCE(history[n]) || IS_FENCE(history[(n) + 1])))
+#elif defined(COLLECT_AHEAD)
+#define MAY_BE_ABSENT(n) ((n) <= base + 1 && history[n] != ABSENT && !IS_FENCE(history[n]))
 #else
-#define LISTED_PACKS packed
-#define LISTED_BASES 0
+#define MAY_BE_ABSENT(n) ((n) <= base && !IS_FENCE(history[n]))
 #endif
 
 byte epochs; /* the newest epoch/<n> */
@@ -64,7 +61,7 @@ inline begin(name, what, how) {
     assert(name == 1 || history[name - 1] != ABSENT);
     assert(EPOCH(history[name - 1]) <= EPOCH(what));
     history[name] = what;
-#ifndef COLLECT_FENCES
+#if !defined(COLLECT_FENCES) && !defined(COLLECT_UNLED)
     if
     :: IS_FENCE(what) -> fences[name] = 0; segments[name] = 0 /* They find it taken for ever. */
     :: else
@@ -126,22 +123,22 @@ inline acknowledge() {
     assert(EPOCH(history[at - 1]) <= me);
 #ifdef REACH
     told = told | BIT(me);
-    assert(told != (1 << (WRITERS + 1)) - 2 || packed == 0);
+    assert(told != (1 << (WRITERS + 1)) - 2 || base == 0);
 #endif
     at++
 }
 
-/* Where packed history ends: two requests, and what became of them in between. */
-#ifdef BASES_FIRST
-#define FIRST_LOOK LISTED_BASES
-#define SECOND_LOOK LISTED_PACKS
-#elif defined(NO_BASE_CHECK)
-#define FIRST_LOOK LISTED_PACKS
-#define SECOND_LOOK 0
+/* LIST base/ */
+inline listBases() {
+#ifdef STALE_LIST
+    if
+    :: end = base
+    :: end = before
+    fi
 #else
-#define FIRST_LOOK LISTED_PACKS
-#define SECOND_LOOK LISTED_BASES
+    end = base
 #endif
+}
 
 /* What is read at `at` is taken for history. */
 inline apply() {
@@ -155,7 +152,7 @@ active [WRITERS] proctype Writer() {
     byte me = _pid + 1;
     byte at; /* the next name: it knows all before it */
     byte got;
-    byte end; /* where packed history ends, as far as it has looked */
+    byte end; /* the newest base, as far as it has looked */
     bool verifies; /* its fence was created */
 
     /* Creates the epoch behind the newest; who loses the race for it takes the next. */
@@ -168,33 +165,6 @@ active [WRITERS] proctype Writer() {
         od
     }
 
-look:
-#ifdef BASES
-    end = FIRST_LOOK;
-#endif
-    atomic {
-#ifndef BASES
-        end = FIRST_LOOK;
-#endif
-        end = (end < SECOND_LOOK -> SECOND_LOOK : end);
-        if
-#ifdef NO_EPOCH_CHECK_OF_PACKS
-        :: at <= end ->
-#else
-        :: at <= end && EPOCH(history[end]) > me -> goto over
-        :: at <= end && EPOCH(history[end]) <= me ->
-#endif
-            /* Reads packs or the base. A fence of its own before that is no history. */
-            at = end + 1;
-            verifies = false
-        :: at > end && verifies -> goto fenced
-        :: at > end && !verifies && got != ABSENT -> apply() /* A fence behind all packs. */
-        :: at > end && !verifies && got == ABSENT
-        fi;
-        got = ABSENT;
-        end = 0
-    }
-
 search:
     if
     :: at > NAMES -> goto over
@@ -203,7 +173,7 @@ search:
     atomic {
         get(at);
         if
-        :: got == FENCE(me) -> goto verify
+        :: got == FENCE(me) -> verifies = true; goto look
         :: EPOCH(got) > me -> goto over
         :: got != ABSENT && EPOCH(got) < me && !IS_FENCE(got) -> apply(); goto search
 #ifdef TRUST_FENCES
@@ -221,11 +191,36 @@ search:
         :: answer != created -> answer = 0; goto search
         fi
     }
-
-verify:
-#ifndef NO_PACK_CHECK
-    atomic { verifies = true; got = ABSENT; goto look };
+    atomic {
+        verifies = true;
+        got = FENCE(me);
+#ifdef NO_BASE_CHECK
+        goto fenced
 #endif
+    }
+
+look:
+    atomic {
+        listBases();
+        if
+        :: at > end && verifies -> goto fenced
+        :: at > end && !verifies -> apply(); end = 0; goto search
+        /* Something continues it. */
+        :: at <= end && got == history[at] && !verifies -> apply(); end = 0; goto search
+#ifdef NO_EPOCH_CHECK
+        :: at <= end ->
+#else
+        :: at <= end && EPOCH(history[end]) > me -> goto over
+        :: at <= end && EPOCH(history[end]) <= me ->
+#endif
+            /* Starts over from the base. A fence of its own before that is none. */
+            at = end + 1;
+            got = ABSENT;
+            end = 0;
+            verifies = false;
+            goto search
+        fi
+    }
 
 fenced:
     atomic {
@@ -258,19 +253,14 @@ lead:
             fi
         }
     :: atomic {
-        at - 1 > packed ->
-            packed = at - 1;
-            printf("writer %d: log/1 to log/%d are packed, and collected\n", me, packed);
-            goto lead
-    }
-#ifdef BASES
-    :: atomic {
-        packed > base ->
-            base = packed;
-            printf("writer %d: base/%d\n", me, base);
-            goto lead
-    }
+        at - 1 > base ->
+#ifdef STALE_LIST
+            before = base;
 #endif
+            base = at - 1;
+            printf("writer %d: base/%d, and log/1 to log/%d are collected\n", me, base, base);
+            goto lead
+    }
     :: at > NAMES -> goto over
     fi;
 over:
@@ -299,17 +289,6 @@ endless:
         n = 0;
         me = 0
     }
-#ifdef BASES
-    /* Packs that a base covers are deleted when they are older than the retention. */
-#ifdef DROP_NEWEST_PACK
-    :: atomic { dropped < base ->
-        dropped = base;
-        printf("packs to %d are deleted\n", dropped) }
-#else
-    :: atomic { dropped < base && dropped + 1 < packed ->
-        dropped = (base < packed -> base : packed - 1) }
-#endif
-#endif
     od
 }
 
@@ -328,7 +307,7 @@ endless:
         :: else
         fi;
         if
-        :: got == ABSENT /* It looks at packs, where everything is history, or asks again. */
+        :: got == ABSENT /* It looks for bases, where everything is history, or asks again. */
 #ifdef TRUST_FENCES
         :: got != ABSENT -> apply()
 #else
@@ -340,16 +319,10 @@ endless:
     }
     od;
 fence:
-#ifdef BASES
-    end = FIRST_LOOK;
-#endif
     atomic {
-#ifndef BASES
-        end = FIRST_LOOK;
-#endif
-        end = (end < SECOND_LOOK -> SECOND_LOOK : end);
+        listBases();
         if
-        :: at <= end -> got = ABSENT
+        :: at <= end -> got = ABSENT /* It starts over from the base, or reads what is history. */
         :: else -> apply()
         fi;
         at = 0;

@@ -3,7 +3,7 @@ import Logging
 import Replication
 import Synchronization
 
-/// Packs the log, writes bases and deletes garbage while this daemon leads; while it follows, looks for payloads that the
+/// Reads the log, writes bases and deletes garbage while this daemon leads; while it follows, looks for payloads that the
 /// bucket did not give.
 final class BucketMaintenanceThread: Sendable {
     private let context: ShardContext
@@ -144,7 +144,7 @@ struct LedMaintenance {
 extension BucketMaintenance.Step {
     fileprivate var isSomething: Bool {
         switch self {
-        case .nothing, .needsSegment, .unknown, .read(0), .deletedSegments(0): false
+        case .nothing, .needsSegment, .unknown, .deletedSegments(0): false
         default: true
         }
     }

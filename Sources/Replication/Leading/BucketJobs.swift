@@ -2,14 +2,14 @@
 /// often, however often the others succeed.
 struct BucketJobs {
     enum Job: CaseIterable {
-        case lookAtBases, finishBase, pack, clean, uploadBase, collect
+        case lookAtBases, finishBase, check, clean, uploadBase, collect
 
         fileprivate var words: String {
             switch self {
             case .lookAtBases: "look at the bases"
             case .finishBase: "finish a base"
-            case .pack: "pack the log"
-            case .clean: "delete packed segments"
+            case .check: "read the log"
+            case .clean: "delete old segments"
             case .uploadBase: "upload a base"
             case .collect: "delete what is no longer needed"
             }

@@ -1,6 +1,6 @@
 package import BlobStore
 
-/// What a leader does in its bucket besides shipping: packs, bases, and deleting what nobody needs any more.
+/// What a leader does in its bucket besides shipping: bases, and deleting what nobody needs any more.
 ///
 /// It belongs to a thread of its own with a client of its own, since uploading a base takes long, and shipping
 /// continues meanwhile. Whatever it throws may be tried again with the next step, but
@@ -8,7 +8,6 @@ package import BlobStore
 package struct BucketMaintenance {
     package enum Step: Sendable, Hashable {
         case read(Int)
-        case packed(ClosedRange<UInt64>, byteCount: Int)
         case deletedSegments(Int)
         case uploadedBase(BaseManifest)
         case finishedBase(BaseManifest)
@@ -42,11 +41,13 @@ package struct BucketMaintenance {
     private let clock: () -> Timestamp
     private let bootMilliseconds: () -> Int64
     private var deletions = DeletionClock()
-    private var packer: Packer
+    private var check: LogCheck
+    private var log: LogCollector
     private var catalog: BaseCatalog
     private var history: HistoryCollector
     private var base: BaseWriter?
-    private var packedBefore = 0
+    /// What was read of the log when the newest base was begun.
+    private var readBefore = 0
     private var missing: (number: UInt64, lookCount: Int) = (0, 0)
     private var isBaseDue = false
     private var collecting: Collecting?
@@ -58,7 +59,7 @@ package struct BucketMaintenance {
     private var skipped: (any Error)?
     private var jobs = BucketJobs()
 
-    /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
+    /// The maintenance of a leader's bucket. Lists the bases.
     ///
     /// - Parameters:
     ///   - clock: the present, by the clock that the store's changes are stamped with.
@@ -75,11 +76,14 @@ package struct BucketMaintenance {
         self.clock = clock
         self.bootMilliseconds = bootMilliseconds
         self.writer = writer
-        packer = try Packer(storeID: store.id, epoch: epoch, on: bucket, asOf: clock())
         history = HistoryCollector(epoch: epoch, schedule: schedule)
+        log = LogCollector(epoch: epoch)
         (collectedAt, lookedAt) = (clock(), clock())
         catalog = BaseCatalog(of: store.id.description)
         try catalog.refresh(on: bucket)
+        check = LogCheck(
+            storeID: store.id, epoch: epoch,
+            after: catalog.bases.last?.position ?? store.replicationState?.position ?? .start)
         noteNewestBase()
     }
 
@@ -100,8 +104,6 @@ package struct BucketMaintenance {
     /// What cannot be done at present, for people; nil: all can.
     package var problem: String? { jobs.problem(asOf: bootMilliseconds()) }
 
-    package var firstUnpacked: UInt64 { packer.firstUnpacked }
-
     /// Does what comes next, if anything does: a piece of it, but for the upload of a base, which is one step
     /// however long it takes. A job that fails keeps none of the others: what it throws is thrown when there is nothing
     /// else to do.
@@ -115,13 +117,11 @@ package struct BucketMaintenance {
         _ = try job(.lookAtBases) { try $0.lookAtBases(on: bucket) }
         if let step = try job(.finishBase, { try $0.finishBase(on: bucket) }) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
-        let packed = try job(.pack) { try $0.pack(upTo: position, on: bucket) } ?? .nothing
         // Under constant changes there is always something to read and to delete: nothing else waits for that.
         var done: [Step] = []
-        switch packed {
-        case .read, .unknown: done = [packed]
-        case .nothing: break
-        default: return packed
+        if let step = try job(.check, { try $0.checkLog(upTo: position, on: bucket) }) {
+            guard case .read = step else { return step }
+            done.append(step)
         }
         if deletes, let step = try job(.clean, { try $0.clean(on: bucket) }) { done.append(step) }
         if let step = try job(.uploadBase, { try $0.beginBase(after: position, on: bucket) }) {
@@ -190,11 +190,12 @@ package struct BucketMaintenance {
         return .nothing
     }
 
-    private mutating func pack(
+    private mutating func checkLog(
         upTo position: LogPosition, on bucket: some Bucket
-    ) throws(ReplicationError) -> Step {
+    ) throws(ReplicationError) -> Step? {
         do throws(ReplicationError) {
-            return try packer.step(upTo: position, on: bucket, asOf: clock())
+            let count = try check.step(upTo: position, on: bucket)
+            return count == 0 ? nil : .read(count)
         } catch {
             guard let number = try lostSegment(error, on: bucket) else { throw error }
             return .lostSegment(number)
@@ -203,28 +204,28 @@ package struct BucketMaintenance {
 
     private mutating func clean(on bucket: some Bucket) throws(ReplicationError) -> Step? {
         do throws(ReplicationError) {
-            let step = try packer.clean(on: bucket, asOf: clock(), noting: &skipped)
-            if !packer.hasUndeleted { jobs.noteSkipped(nil, of: .clean) }
-            return step == .nothing ? nil : step
+            let count = try log.step(on: bucket, asOf: clock(), noting: &skipped)
+            if !log.hasUndeleted { jobs.noteSkipped(nil, of: .clean) }
+            return count.map { .deletedSegments($0) }
         } catch {
-            if packer.hasUndeleted { jobs.noteSkipped(error, of: .clean) }
+            if log.hasUndeleted { jobs.noteSkipped(error, of: .clean) }
             throw error
         }
     }
 
-    /// Finds out whether a segment that cannot be packed is lost: the bucket said several times that it is missing, and
+    /// Finds out whether a segment that cannot be read is lost: the bucket said several times that it is missing, and
     /// lists later ones, or gave something else, or does not give it while it gives others. This store has all that it
     /// had: with a base after it neither a follower nor a restore needs it, but for a restore to a moment before that base.
     private mutating func lostSegment(
         _ error: ReplicationError, on bucket: some Bucket
     ) throws(ReplicationError) -> UInt64? {
-        let number = packer.nextNumber
+        let number = check.next
         let name = ShardNames.log(number)
         var lookCount = ReplicationLimits.lostSegmentLookCount
         var isUnreadable = false
         switch error {
         case .damaged(name, _), .forked(number): break
-        case .bucket(_, isLasting: false) where packer.isUnreadable:
+        case .bucket(_, isLasting: false) where check.isUnreadable:
             isUnreadable = true
             lookCount = ReplicationLimits.unreadableSegmentLookCount
         default: return nil
@@ -235,16 +236,16 @@ package struct BucketMaintenance {
             _ = try StoreDocument.read(on: bucket)
             // A bucket that was away may be back since the look before that.
             do throws(ReplicationError) {
-                if try packer.canRead(number, on: bucket) { return nil }
+                if try check.canRead(number, on: bucket) { return nil }
             } catch {
                 guard case .bucket(_, isLasting: false) = error else { throw error }
             }
         } else {
             let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
             guard let first = listed.objects.first?.name else { return nil }
-            if first == name, try packer.canRead(number, on: bucket) { return nil }
+            if first == name, try check.canRead(number, on: bucket) { return nil }
         }
-        packer.skip(number)
+        check.skip(number)
         isBaseDue = (catalog.bases.last?.position.number ?? 0) < number
         return number
     }
@@ -254,7 +255,7 @@ package struct BucketMaintenance {
             && (isBaseDue
                 || schedule.isDue(
                     after: catalog.bases.last,
-                    packedByteCount: packer.packedByteCount - packedBefore, asOf: now))
+                    logByteCount: check.byteCount - readBefore, asOf: now))
     }
 
     private mutating func beginBase(
@@ -268,7 +269,7 @@ package struct BucketMaintenance {
         // Without a base nobody has said yet that all long blobs are in the bucket.
         var base = BaseWriter(
             store, after: position, of: epoch, uploadsAllBlobs: catalog.bases.isEmpty)
-        let packed = packer.packedByteCount
+        let read = check.byteCount
         catalog.begin(position.number)
         do {
             try base.upload(on: bucket, clock: clock)
@@ -278,7 +279,7 @@ package struct BucketMaintenance {
             throw error
         }
         guard let manifest = base.manifest else { return nil }
-        packedBefore = packed
+        readBefore = read
         isBaseDue = false
         self.base = base
         return .uploadedBase(manifest)
@@ -317,10 +318,15 @@ package struct BucketMaintenance {
             collectedAt = now
             jobs.noteSkipped(nil, of: .collect)
             let (kept, deletedCount) = try history.run(
-                &catalog, saved: store.savedSegment, inProgress: base?.number, on: bucket,
-                asOf: now, noting: &skipped)
+                &catalog, inProgress: base?.number, on: bucket, asOf: now, noting: &skipped)
+            if let kept {
+                // The last one that the base has stays: where the log ends is seen by its names. A start reads from what
+                // this store's file knows to be its own.
+                let end = min(kept.first.position.number, store.savedSegment + 1)
+                log.collect(upTo: max(end, 1) - 1, asOf: now)
+            }
             collecting = try kept.map {
-                .blobs(try BlobCollector(store, epoch: epoch, $0), upTo: $0.sequence)
+                .blobs(try BlobCollector(store, epoch: epoch, $0), upTo: $0.first.sequence)
             }
             return .deletedHistory(deletedCount)
         case .blobs(var collector, let sequence):

@@ -36,7 +36,7 @@ package enum Resumption {
         guard let state = store.replicationState else { return .leads }
         var log = LogFollower(storeID: store.id, after: state.position)
         do {
-            while let segment = try log.next(on: bucket, looksAtPacks: true) {
+            while let segment = try log.next(on: bucket, looksForBase: true) {
                 guard try note(segment, of: store) else {
                     return .deposed(
                         epoch: segment.head.epoch,
@@ -46,14 +46,21 @@ package enum Resumption {
                 }
             }
         } catch let error as ReplicationError {
-            switch error {
-            // What this store wrote last is in the log no more, or something else is: others led meanwhile.
-            case .tooOld, .forked:
-                let epoch = try Epochs.newestNumber(on: bucket) ?? state.epoch
-                return .deposed(epoch: epoch, host: Epochs.host(of: epoch, on: bucket))
-            default: throw error
-            }
+            return try outcome(of: error, state, on: bucket)
         }
         return .leads
+    }
+
+    /// What it means that the log cannot be read from where this store is. What it wrote last may be in the log no more,
+    /// or something else: others led meanwhile.
+    static func outcome(
+        of error: ReplicationError, _ state: ReplicationState, on bucket: some Bucket
+    ) throws(ReplicationError) -> Outcome {
+        switch error {
+        case .tooOld, .forked:
+            let epoch = try Epochs.newestNumber(on: bucket) ?? state.epoch
+            return .deposed(epoch: epoch, host: Epochs.host(of: epoch, on: bucket))
+        default: throw error
+        }
     }
 }

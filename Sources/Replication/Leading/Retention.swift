@@ -12,17 +12,15 @@ package struct BaseSchedule: Sendable, Hashable {
         self.retentionMilliseconds = retentionMilliseconds
     }
 
-    /// - Parameter packedByteCount: bytes of the packs that were made since. A base is due when a restore would read
-    ///   more of them than of it.
+    /// - Parameter logByteCount: bytes of the log since. A base is due when a restore would read more of them than of it.
     package func isDue(
-        after newest: BaseManifest?, packedByteCount: Int, asOf now: Timestamp
+        after newest: BaseManifest?, logByteCount: Int, asOf now: Timestamp
     ) -> Bool {
         guard let newest else { return true }
         let age = now.milliseconds - newest.time.milliseconds
         // A clock that was set back does not keep a base from being made for longer than the interval.
         return age.magnitude >= intervalMilliseconds.magnitude
-            || packedByteCount
-                >= max(newest.byteCount, ReplicationLimits.packsPerBaseByteCountMin)
+            || logByteCount >= max(newest.byteCount, ReplicationLimits.logPerBaseByteCountMin)
     }
 
     /// The base that the retention begins with: the newest one that is as old as it or older; nil where there is
@@ -47,12 +45,11 @@ package struct BaseSchedule: Sendable, Hashable {
     }
 }
 
-/// Deletes bases and packs that no restore within the retention needs.
+/// Deletes bases that no restore within the retention needs.
 ///
-/// What it deletes is after a newer base that stays, and a later look never finds an older one to be needed
-/// again. So it does no harm where it wakes up after another store took over: of that store's bases and
-/// packs it saw none, since a new epoch was created before them, and the epochs were read after the
-/// names.
+/// What it deletes is before a newer base that stays, and a later look never finds an older one to be needed
+/// again. So it does no harm where it wakes up after another store took over: of that store's bases it saw none, since
+/// a new epoch was created before them, and the epochs were read after the names.
 struct HistoryCollector {
     private let epoch: UInt64
     private let schedule: BaseSchedule
@@ -63,15 +60,14 @@ struct HistoryCollector {
         self.schedule = schedule
     }
 
-    /// Deletes what may be deleted. A LIST of the bases, one of the packs and one of the epochs.
+    /// Deletes what may be deleted. A LIST of the bases, and one of the epochs.
     ///
-    /// - Parameters:
-    ///   - saved: the last segment that this store's file knows to be its own: a start reads the log from there.
-    ///   - failure: see ``Bucket/delete(_:noting:)``.
-    /// - Returns: which bases there are then, nil where no payload may be deleted, and how many names were deleted.
+    /// - Parameter failure: see ``Bucket/delete(_:noting:)``.
+    /// - Returns: which bases there are then, nil where nothing of the log and no payload may be deleted, and how many
+    ///   names were deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     mutating func run(
-        _ catalog: inout BaseCatalog, saved: UInt64, inProgress: UInt64?,
+        _ catalog: inout BaseCatalog, inProgress: UInt64?,
         on bucket: some Bucket, asOf now: Timestamp, noting failure: inout (any Error)?
     ) throws(ReplicationError) -> (kept: KeptBases?, deletedCount: Int) {
         try catalog.refresh(on: bucket)
@@ -95,11 +91,6 @@ struct HistoryCollector {
                 groups.append(catalog.names(of: number))
             }
         }
-        let ranges = try Pack.ranges(on: bucket)
-        let newest = ranges.map(\.upperBound).max()
-        // The newest one says where the log was packed up to.
-        groups += ranges.filter { $0.upperBound <= min(end, saved) && $0.upperBound != newest }
-            .map { [ShardNames.pack($0)] }
         var deletedCount = 0
         if !groups.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
@@ -133,8 +124,8 @@ package struct KeptBases {
         self.newest = newest
     }
 
-    /// What was retired up to this batch none of them has.
-    package var sequence: UInt64 { (undeleted.first ?? oldest).sequence }
+    /// The first of them: what was retired up to its batch none of them has, and segments up to its own none needs.
+    package var first: BaseManifest { undeleted.first ?? oldest }
 
     /// Numbers of the long blobs whose objects are needed, of those that a store knows, in order: what segments after the
     /// oldest one name, and what each one before has.

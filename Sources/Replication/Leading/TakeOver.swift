@@ -39,8 +39,8 @@ package struct TakeOver {
     ) throws -> Outcome {
         func lost() throws -> Outcome? {
             var ahead = log
-            // Packs are looked at, too: a name that is free may have been packed and deleted.
-            while !isLate(), let segment = try ahead.next(on: bucket, looksAtPacks: true) {
+            // A name that is free may have been collected.
+            while !isLate(), let segment = try ahead.next(on: bucket, looksForBase: true) {
                 let found = segment.head.epoch
                 guard deposes || segment.head.nonce == nonce, found <= epoch, try apply(segment)
                 else { return .lost(epoch: found, host: Epochs.host(of: found, on: bucket)) }
@@ -65,9 +65,14 @@ package struct TakeOver {
             }
             let fence = fence(of: epoch, after: log.position, sequence: sequence(), asOf: now)
             // The place of the fence decides alone. A store that has created a newer epoch finds this fence.
-            do {
-                guard try isCreated(fence, on: bucket) else { continue }
-            } catch { return .unknown(error) }
+            do throws(ReplicationError) {
+                guard try create(fence, on: bucket) == nil else { continue }
+                // The name may have been free because it had been collected.
+                try Fence.require(fence, on: bucket)
+            } catch {
+                if case .tooOld = error { throw error }
+                return .unknown(error)
+            }
             return .leads(
                 LogWriter(storeID: storeID, epoch: epoch, nonce: nonce, after: fence.position))
         }
@@ -94,10 +99,9 @@ package struct TakeOver {
             }
             let fence = fence(of: epoch, after: position, sequence: last, asOf: now)
             guard let other = try other(than: fence, on: bucket) else {
-                // A lost segment in the middle of the log looks like its end.
-                guard try LogEnd.find(after: fence.position, on: bucket) == nil,
-                    try !isPacked(fence.head.number, on: bucket)
-                else {
+                // A lost segment in the middle of the log looks like its end, and so does one that was collected.
+                try Fence.require(fence, on: bucket)
+                guard try LogEnd.find(after: fence.position, on: bucket) == nil else {
                     throw ReplicationError.damaged(
                         name: ShardNames.log(fence.head.number),
                         why: "was missing, but later segments exist")
@@ -107,6 +111,7 @@ package struct TakeOver {
                 return position == applied ? .leads(writer) : .fenced(writer, after: position)
             }
             try other.require(of: storeID, after: position)
+            if other.head.kind == .fence { try Fence.require(other, on: bucket) }
             (position, last, head) = (other.position, other.head.sequence, other.head)
             guard attempt == Self.askAttemptCount else { continue }
             let document = HandoverDocument(
@@ -133,24 +138,18 @@ package struct TakeOver {
     private func other(
         than fence: Segment, on bucket: some Bucket
     ) throws(ReplicationError) -> Segment? {
-        let name = ShardNames.log(fence.head.number)
-        let found = try bucket.createUntilKnown(
-            name, fence.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
-        guard let found else { return nil }
+        guard let found = try create(fence, on: bucket) else { return nil }
         do throws(DamagedObject) { return try Segment(found) } catch {
-            throw .damaged(name: name, why: error.description)
+            throw .damaged(name: ShardNames.log(fence.head.number), why: error.description)
         }
     }
 
-    private func isCreated(
+    private func create(
         _ fence: Segment, on bucket: some Bucket
-    ) throws(ReplicationError) -> Bool {
-        let other = try bucket.createUntilKnown(
+    ) throws(ReplicationError) -> [UInt8]? {
+        try bucket.createUntilKnown(
             ShardNames.log(fence.head.number), fence.bytes,
             byteCountMax: ReplicationLimits.segmentByteCountMax)
-        guard other == nil else { return false }
-        // Where the name was free because it had been packed, the log continues elsewhere.
-        return try !isPacked(fence.head.number, on: bucket)
     }
 
     private func createEpoch(
@@ -173,10 +172,5 @@ package struct TakeOver {
             try bucket.pause(beforeRetrying: attempt)
             attempt += 1
         }
-    }
-
-    private func isPacked(_ number: UInt64, on bucket: some Bucket) throws(ReplicationError) -> Bool
-    {
-        try Pack.ranges(reaching: number, on: bucket).contains { $0.upperBound >= number }
     }
 }

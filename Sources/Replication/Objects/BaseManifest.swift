@@ -92,7 +92,7 @@ extension BaseManifest {
     static func newestReadable(
         from number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> BaseManifest? {
-        for found in try numbers(on: bucket).reversed() where found >= number {
+        for found in try numbers(from: number, on: bucket).reversed() {
             do throws(ReplicationError) { return try read(found, on: bucket) } catch {
                 guard case .damaged = error else { throw error }
             }
@@ -101,8 +101,12 @@ extension BaseManifest {
     }
 
     /// The numbers of the bases that have one, in order. A LIST for each 1,000 names.
-    package static func numbers(on bucket: some Bucket) throws(ReplicationError) -> [UInt64] {
-        let names = try bucket.names(ShardNames.basePrefix)
+    ///
+    /// - Parameter first: those before it are left out.
+    package static func numbers(
+        from first: UInt64 = 0, on bucket: some Bucket
+    ) throws(ReplicationError) -> [UInt64] {
+        let names = try bucket.names(ShardNames.basePrefix, after: ShardNames.base(first))
         return names.compactMap { name in
             let parts = name.split(separator: "/")
             guard parts.count == 3, parts[2] == "manifest.json" else { return nil }

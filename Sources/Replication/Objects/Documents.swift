@@ -5,8 +5,8 @@ internal import Hashing
 
 /// `store.json`: which store a shard is of.
 package struct StoreDocument: Sendable, Hashable {
-    /// The layout of the objects; the only one.
-    package static let version: Int64 = 1
+    /// The layout of the objects. 1 had the log in packs, too.
+    package static let version: Int64 = 2
     package var storeID: String
 }
 
@@ -16,7 +16,10 @@ extension StoreDocument {
         let version: Int64 = try value.integer("version")
         guard version == Self.version else {
             throw DamagedObject(
-                "has format version \(version), but this program reads only version \(Self.version): upgrade blobd"
+                "has format version \(version), but this program reads only version \(Self.version): "
+                    + (version > Self.version
+                        ? "upgrade blobd"
+                        : "restore its newest state with the blobd that wrote it, and begin a shard with that under another prefix")
             )
         }
         storeID = try value.text("store")

@@ -56,6 +56,8 @@ package struct Segment: Sendable {
     static let version: UInt32 = 1
     static let headByteCount = 128
     private static let digestByteCount = 32
+    /// Bytes of one without batches: each fence has so many.
+    static let emptyByteCount = headByteCount + digestByteCount
 
     /// Batches, and the stored bytes that are shipped with them. The objects of long blobs are in the bucket: what
     /// a segment names is there before it.
@@ -160,14 +162,6 @@ package struct Segment: Sendable {
             throw DamagedObject("contains other batches than its head declares")
         }
         return items
-    }
-
-    static func byteCount(_ bytes: RawSpan) -> Int? {
-        guard bytes.byteCount >= headByteCount, bytes.extracting(first: 8).equals(magic.span.bytes)
-        else { return nil }
-        let body = bytes.integer(120, as: UInt64.self)
-        guard body <= UInt64(ReplicationLimits.segmentByteCountMax) else { return nil }
-        return headByteCount + Int(body) + digestByteCount
     }
 }
 

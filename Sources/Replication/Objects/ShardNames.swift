@@ -1,13 +1,13 @@
 package import BlobStore
 
 /// The names of a shard's objects, below its prefix. A name always has the same bytes, and is never used
-/// again, but for those of `alive/`. Numbers have leading zeros, so that names sort by them.
+/// again, but for those of `alive/`, and for those of the log that were collected: a fence may come there late, which
+/// counts for nothing (``Fence``). Numbers have leading zeros, so that names sort by them.
 package enum ShardNames {
     /// Which store it is. Created once, kept permanently.
     package static let store = "store.json"
     package static let epochPrefix = "epoch/"
     package static let logPrefix = "log/"
-    package static let packPrefix = "pack/"
     package static let basePrefix = "base/"
     package static let blobPrefix = "blob/"
     package static let handoverPrefix = "handover/"
@@ -18,21 +18,6 @@ package enum ShardNames {
     }
 
     package static func log(_ number: UInt64) -> String { logPrefix + padded(number) }
-
-    package static func pack(_ range: ClosedRange<UInt64>) -> String {
-        packPrefix + padded(range.lowerBound) + "-" + padded(range.upperBound)
-    }
-
-    /// Before all packs that begin with a number or after it, and after all others.
-    static func packs(from number: UInt64) -> String { packPrefix + padded(number) }
-
-    package static func packRange(_ name: String) -> ClosedRange<UInt64>? {
-        let parts = name.dropFirst(packPrefix.count).split(separator: "-")
-        guard name.hasPrefix(packPrefix), parts.count == 2, let first = UInt64(parts[0]),
-            let last = UInt64(parts[1]), first <= last, pack(first...last) == name
-        else { return nil }
-        return first...last
-    }
 
     /// What a full copy of the tables begins with: its number is that of the last segment it has.
     package static func base(_ number: UInt64) -> String { basePrefix + padded(number) + "/" }

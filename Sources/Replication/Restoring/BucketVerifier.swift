@@ -10,7 +10,6 @@ package struct BucketVerifier {
         package var shardID = ""
         package var batches: ClosedRange<UInt64>?
         package var baseCount = 0
-        package var packCount = 0
         package var segmentCount = 0
         package var payloadCount = 0
         package var byteCount = 0
@@ -132,16 +131,14 @@ package struct BucketVerifier {
 
         // MARK: - The log
 
-        /// Reads each segment, from its pack where it has one. Where one is damaged or missing, the chain is
-        /// followed again from the next one on.
+        /// Reads each segment. Where one is damaged or missing, the chain is followed again from the next one on.
         private mutating func verifyLog(
             after oldest: BaseManifest, on bucket: some Bucket
         ) throws {
-            var packs = try Pack.ranges(on: bucket)
             let begin = oldest.position.number
             let names = try bucket.names(ShardNames.logPrefix, after: ShardNames.log(begin))
             let numbers = names.compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
-            let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
+            let end = max(numbers.last ?? 0, catalog.bases.last?.position.number ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)
             // What was read after `chain.next`, several names at once.
             var ahead: ArraySlice<Result<Segment?, ReplicationError>> = []
@@ -152,13 +149,8 @@ package struct BucketVerifier {
                         phase: "reading the log", done: Int(chain.next - begin),
                         total: Int(end - begin), isCount: true))
                 let next = chain.next
-                if let range = packs.last(where: { $0.contains(next) }) {
-                    try verify(range, &chain, of: oldest, on: bucket)
-                    continue
-                }
-                let following = packs.map(\.lowerBound).filter { $0 > next }.min() ?? .max
                 if ahead.isEmpty {
-                    let last = min(following, end + 1, next + UInt64(readAhead.count))
+                    let last = min(end + 1, next + UInt64(readAhead.count))
                     ahead = try Segment.read(next..<last, on: bucket)
                     readAhead.note(ahead.compactMap { try? $0.get() }, of: Int(last - next))
                 }
@@ -168,10 +160,7 @@ package struct BucketVerifier {
                 case nil: chain.skip(to: next + 1)
                 case .some(nil):
                     ahead = []
-                    packs = try Pack.ranges(on: bucket)
-                    if packs.contains(where: { $0.contains(next) }) { continue }
-                    let later = numbers + packs.map(\.lowerBound)
-                    let found = later.filter { $0 > next }.min() ?? end + 1
+                    let found = numbers.first { $0 > next } ?? end + 1
                     let others = found - next - 1
                     report.problems.append(
                         ObjectProblem(
@@ -184,36 +173,14 @@ package struct BucketVerifier {
             report.batches = oldest.sequence...max(oldest.sequence, chain.sequence)
         }
 
-        private mutating func verify(
-            _ range: ClosedRange<UInt64>, _ chain: inout Chain, of oldest: BaseManifest,
-            on bucket: some Bucket
-        ) throws {
-            let name = ShardNames.pack(range)
-            let segments = try noting { () throws(ReplicationError) in
-                guard let segments = try Pack.segments(range, on: bucket) else {
-                    throw .damaged(name: name, why: "is missing")
-                }
-                return segments
-            }
-            report.packCount += 1
-            for segment in segments ?? [] where segment.head.number >= chain.next {
-                add(segment, &chain, of: oldest, in: name)
-            }
-            chain.skip(to: range.upperBound + 1)
-        }
-
         private mutating func add(
-            _ segment: Segment, _ chain: inout Chain, of oldest: BaseManifest,
-            in pack: String? = nil
+            _ segment: Segment, _ chain: inout Chain, of oldest: BaseManifest
         ) {
             report.segmentCount += 1
             report.byteCount += segment.bytes.count
             if let why = chain.take(segment) {
                 let name = ShardNames.log(segment.head.number)
-                let problem = pack.map {
-                    ObjectProblem(name: $0, why: "has \(name), which \(why)")
-                }
-                report.problems.append(problem ?? ObjectProblem(name: name, why: why))
+                report.problems.append(ObjectProblem(name: name, why: why))
             }
             // What batches before the base's moment stored may be gone, unless the base has it.
             let batches = segment.items.map(\.batch).filter { $0.sequence > oldest.sequence }

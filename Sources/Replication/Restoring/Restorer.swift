@@ -161,12 +161,12 @@ package struct Restorer {
         _ log: inout LogFollower, on bucket: some Bucket
     ) throws(ReplicationError) -> Segment? {
         do throws(ReplicationError) {
-            return try log.next(on: bucket, looksAtPacks: true)
+            return try log.next(on: bucket, looksForBase: true)
         } catch {
             guard case .tooOld(let position) = error else { throw error }
             throw .damaged(
                 name: ShardNames.log(position + 1),
-                why: "is missing and not in any pack, but later segments exist")
+                why: "is missing, but a base after it exists")
         }
     }
 

@@ -22,8 +22,10 @@ package enum ShortBlobs {
         for number in try BaseManifest.numbers(on: bucket).reversed() where !wanted.isEmpty {
             // What is damaged of one base, or after it, is left out: an older one may have the same.
             do { try look(number) } catch let error as ReplicationError {
-                guard case .damaged = error else { throw error }
-                damage = damage ?? error
+                switch error {
+                case .damaged, .tooOld: damage = damage ?? error
+                default: throw error
+                }
             }
             end = number
         }
@@ -40,7 +42,7 @@ package enum ShortBlobs {
             }
             var log = LogFollower(storeID: storeID, after: manifest.position)
             while !wanted.isEmpty,
-                let segment = try log.next(on: bucket, looksAtPacks: true),
+                let segment = try log.next(on: bucket, looksForBase: true),
                 segment.head.number <= end
             {
                 for (batch, contents) in segment.items {

@@ -17,7 +17,7 @@ struct Follower {
     private let applier: SegmentApplier
     private var log: LogFollower
     private var lastSegment: Int64
-    private var lastPackLook: Int64
+    private var lastBaseLook: Int64
     private var knownEpoch: UInt64 = 0
     private var leader = ""
     private var handover: HandoverRequest
@@ -51,7 +51,7 @@ struct Follower {
         watch = LeaderWatch(store, host)
         ungiven = UngivenPayloads(store, host)
         let now = host.uptime
-        (lastSegment, lastPackLook) = (now, now)
+        (lastSegment, lastBaseLook) = (now, now)
         // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
         // may have died, and so may the run of this store that was about to lead.
         switch past {
@@ -120,15 +120,15 @@ struct Follower {
         }
         // Only where the name should be there, or nobody says that it should not.
         let isQuiet =
-            now - max(lastSegment, lastPackLook) >= Int64(ReplicationLimits.packLookMilliseconds)
+            now - max(lastSegment, lastBaseLook) >= ReplicationLimits.lostNameLookMilliseconds
             && (watch.segment > log.position.number
-                || watch.silentMilliseconds >= Int64(ReplicationLimits.packLookMilliseconds))
+                || watch.silentMilliseconds >= ReplicationLimits.lostNameLookMilliseconds)
         // While the bucket is away nobody is kept waiting for another answer of it.
         if isAway, handover.isLate { handover.giveUpLate(leader) }
         isAway = true
         let last: Segment.Head?
         do {
-            last = try applyNext(on: bucket, looksAtPacks: isQuiet)
+            last = try applyNext(on: bucket, looksForBase: isQuiet)
         } catch {
             watch.interrupt()
             if handover.isLate { handover.giveUpLate(leader) }
@@ -136,7 +136,7 @@ struct Follower {
         }
         isAway = false
         // One that failed is tried again: the name alone would say that there is nothing yet.
-        if isQuiet { lastPackLook = now }
+        if isQuiet { lastBaseLook = now }
         if handover.isLate, last?.kind != .end { handover.giveUpLate(leader, on: bucket) }
         handover.deleteWithdrawn(on: bucket)
         if let last {
@@ -206,11 +206,11 @@ struct Follower {
 
     /// Applies what is there after the last segment: several together, in one commit, where there are more.
     private mutating func applyNext(
-        on bucket: any Bucket, looksAtPacks: Bool
+        on bucket: any Bucket, looksForBase: Bool
     ) throws -> Segment.Head? {
         var ahead = log
         let end = host.uptime + ReplicationLimits.readAheadMilliseconds
-        guard let first = try ahead.next(on: bucket, looksAtPacks: looksAtPacks) else {
+        guard let first = try ahead.next(on: bucket, looksForBase: looksForBase) else {
             log = ahead
             return nil
         }
@@ -220,9 +220,9 @@ struct Follower {
         // found again when these are applied.
         while ahead.isBehind, !obstacle.leavesPayloads, last.head.kind == .batches,
             byteCount < ReplicationLimits.appliedByteCount, host.uptime < end,
-            let next = (try? ahead.peek(on: bucket, looksAtPacks: false)) ?? nil,
+            let next = (try? ahead.peek(on: bucket, looksForBase: false)) ?? nil,
             next.head.kind == .batches, next.head.epoch == last.head.epoch,
-            (try? ahead.next(on: bucket, looksAtPacks: false)) != nil
+            (try? ahead.next(on: bucket, looksForBase: false)) != nil
         {
             items += next.items
             byteCount += next.bytes.count
@@ -327,7 +327,7 @@ struct Follower {
         host.takePromotion()?.refuse("this daemon is taking the lead already")
         do {
             if log.position.number < fenced.after.number {
-                guard try applyNext(on: bucket, looksAtPacks: true) != nil else {
+                guard try applyNext(on: bucket, looksForBase: true) != nil else {
                     throw ReplicationError.damaged(
                         name: ShardNames.log(log.position.number + 1), why: "is missing")
                 }

@@ -77,12 +77,21 @@ struct Leader {
         let nonce = try self.nonce ?? host.prepareToLead()
         self.nonce = nonce
         let store = store
-        let outcome = try host.takeOver(
-            store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
-            sequence: { store.shippedSequence }
-        ) { segment in
-            // A late request of an earlier run.
-            try Resumption.note(segment, of: store)
+        let outcome: TakeOver.Outcome
+        do {
+            outcome = try host.takeOver(
+                store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
+                sequence: { store.shippedSequence }
+            ) { segment in
+                // A late request of an earlier run.
+                try Resumption.note(segment, of: store)
+            }
+        } catch let error as ReplicationError {
+            guard
+                case .deposed(let epoch, let leader) = try Resumption.outcome(
+                    of: error, state, on: bucket)
+            else { throw error }
+            return try stepDown(because: leader, leads: epoch)
         }
         switch outcome {
         case .lost(let epoch, let leader): return try stepDown(because: leader, leads: epoch)

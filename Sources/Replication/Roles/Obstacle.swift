@@ -68,10 +68,10 @@ struct Obstacle {
         // A bucket that is away says nothing of its objects.
         _ = try StoreDocument.read(on: bucket)
         guard kind == .notGiven else { return .payload }
-        // A copy: nothing is read for the follower. The segment may be in a pack by now.
+        // A copy: nothing is read for the follower.
         var copy = log
         do throws(ReplicationError) {
-            return try copy.peek(on: bucket, looksAtPacks: true) == nil ? .other : .payload
+            return try copy.peek(on: bucket, looksForBase: true) == nil ? .other : .payload
         } catch {
             guard case .bucket = error else { throw error }
             return .segment
@@ -83,8 +83,7 @@ struct Obstacle {
 
         init?(_ error: any Error) {
             switch error {
-            case ReplicationError.damaged(let name, _)
-            where name.hasPrefix(ShardNames.logPrefix) || name.hasPrefix(ShardNames.packPrefix):
+            case ReplicationError.damaged(let name, _) where name.hasPrefix(ShardNames.logPrefix):
                 self = .damaged
             case ReplicationError.damaged(let name, _) where name.hasPrefix(ShardNames.blobPrefix):
                 self = .payload

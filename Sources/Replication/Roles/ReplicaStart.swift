@@ -90,16 +90,18 @@ package struct ReplicaStart {
     private func beginAgain(_ store: BlobStore, _ nonce: Nonce, on bucket: any Bucket) throws {
         var log = LogFollower(storeID: store.id, after: .start)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
-        let outcome = try takeOver.run(
-            deposes: true, &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
-        ) { segment in segment.head.kind == .fence }
+        let other = ReplicaFailure(
+            description:
+                "\(host.settings.shardName) was begun by another run of this store: use another prefix, or if it has a leader, --follow with an empty --data"
+        )
+        let outcome: TakeOver.Outcome
+        do {
+            outcome = try takeOver.run(
+                deposes: true, &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
+            ) { segment in segment.head.kind == .fence }
+        } catch ReplicationError.tooOld { throw other }
         if case .unknown(let error) = outcome { throw error }
-        guard case .leads(let writer) = outcome else {
-            throw ReplicaFailure(
-                description:
-                    "\(host.settings.shardName) was begun by another run of this store: use another prefix, or if it has a leader, --follow with an empty --data"
-            )
-        }
+        guard case .leads(let writer) = outcome else { throw other }
         try store.lead(
             epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
             asOf: host.now)

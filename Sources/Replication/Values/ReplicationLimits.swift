@@ -21,14 +21,9 @@ package enum ReplicationLimits {
     /// milliseconds, and of how many it remembers that.
     package static let seenBlobMilliseconds = 600_000
     package static let seenBlobCountMax = 131_072
-    package static let packSegmentCountMax = 4_096
-    /// Bytes of a pack, about: one more segment may follow.
-    package static let packByteCount = 32 << 20
-    /// How old the oldest segment becomes before it is packed, in milliseconds.
-    package static let packMilliseconds = 300_000
-    /// How long the names of a pack's segments stay alongside it, in milliseconds: a follower that is no
-    /// further behind never needs packs.
-    package static let packGraceMilliseconds: Int64 = 600_000
+    /// How long segments stay that every base is past, in milliseconds, and those that could not be deleted before that is
+    /// tried again: a follower that is no further behind is not rebuilt.
+    package static let collectGraceMilliseconds: Int64 = 600_000
     /// How often in a row a segment is missing before it counts as lost.
     package static let lostSegmentLookCount = 3
     /// How often in a row one cannot be read, for whatever reason, before it counts as lost while others can.
@@ -47,10 +42,10 @@ package enum ReplicationLimits {
     package static let jobPauseMillisecondsMax: Int64 = 300_000
     /// How long a follower finds it damaged before, in milliseconds.
     package static let lostSegmentMilliseconds: Int64 = 12_000
-    /// Names that a leader reads for a pack, or deletes after one, before it looks at anything else.
+    /// Names of the log that a leader reads, or deletes, before it looks at anything else.
     package static let namesPerStep = 64
-    /// The least that packs have before a base is made because of them, in bytes.
-    package static let packsPerBaseByteCountMin = 64 << 20
+    /// The least that the log after a base has before another one is made because of that, in bytes.
+    package static let logPerBaseByteCountMin = 64 << 20
     /// How often a leader looks for what may be deleted, in milliseconds, also where it makes no base.
     package static let collectMilliseconds: Int64 = 86_400_000
     package static let unfinishedBaseMilliseconds: Int64 = 86_400_000
@@ -76,8 +71,8 @@ package enum ReplicationLimits {
     /// How long a follower waits before it looks for the next name again, in milliseconds: with the looks for signs of
     /// life at most 14,400 GET an hour.
     package static let pollMilliseconds = 265
-    /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
-    package static let packLookMilliseconds = 12_000
+    /// How long a follower finds no name before it looks whether that was collected, in milliseconds.
+    package static let lostNameLookMilliseconds: Int64 = 12_000
     package static let handoverLookMilliseconds = 1_000
     /// How often a leader looks for the first base while clients wait for it, in milliseconds.
     package static let baseLookMilliseconds: Int64 = 1_000

@@ -49,8 +49,8 @@ enum BucketCommand {
                     "clean": report.problems.isEmpty, "shard_store_id": report.shardID,
                     "first_sequence": report.batches?.lowerBound,
                     "last_sequence": report.batches?.upperBound, "bases": report.baseCount,
-                    "packs": report.packCount, "segments": report.segmentCount,
-                    "payloads": report.payloadCount, "bytes": report.byteCount,
+                    "segments": report.segmentCount, "payloads": report.payloadCount,
+                    "bytes": report.byteCount,
                     "problems": report.problems.map { ["object": $0.name, "problem": $0.why] },
                     "seconds": seconds,
                 ]) : text(report, seconds: seconds))

@@ -48,10 +48,9 @@ private struct ObjectInventory {
         var bytes = 0
     }
 
-    static let kinds = ["epoch", "log", "pack", "base", "blob"]
+    static let kinds = ["epoch", "log", "base", "blob"]
     private(set) var sizes: [String: Kind] = [:]
     private(set) var logNumbers: [UInt64] = []
-    private(set) var packCount = 0
 
     init(_ objects: ObjectBucket) throws(ObjectStoreError) {
         let client = try objects.makeClient()
@@ -66,7 +65,6 @@ private struct ObjectInventory {
                     if let number = ShardNames.number(object.key, after: ShardNames.logPrefix) {
                         logNumbers.append(number)
                     }
-                    if ShardNames.packRange(object.key) != nil { packCount += 1 }
                 }
                 position = page.next
             } while position != nil
@@ -85,8 +83,7 @@ private struct ReplicaReport {
     ) throws {
         let storeID = try StoreDocument.read(on: bucket).storeID
         members = [
-            "url": url, "store_id": storeID, "packs": inventory.packCount,
-            "objects": inventory.sizes,
+            "url": url, "store_id": storeID, "objects": inventory.sizes,
         ]
         line("store", storeID)
         if let newest = try Epochs.newest(on: bucket) {
@@ -198,10 +195,10 @@ private struct ReplicaReport {
     /// Adds an estimate of 30 days at the rate at which so many segments were written.
     private mutating func addMonth(segments: UInt64, milliseconds: Int64, byteCount: Int) {
         guard milliseconds > 0 else { return }
-        // Each segment is read once for its pack.
+        // Each segment is read once by its leader.
         let gets = Double(segments) * Self.monthMilliseconds / Double(milliseconds)
-        // A pack every five minutes, and a base per day.
-        let puts = gets + Self.monthMilliseconds / 300_000 + 60
+        // A base per day.
+        let puts = gets + 60
         func cents(_ dollars: Double) -> Int { Int((dollars * 100).rounded()) }
         func text(_ cents: Int) -> String {
             "$\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"

@@ -91,10 +91,19 @@ struct ForeignObjectTests {
             Foreign(
                 name: "store.json",
                 bytes: Document.bytes([
-                    ("version", .integer(2)), ("store", .string(own)),
+                    ("version", .integer(3)), ("store", .string(own)),
                 ]),
                 words:
-                    "the object store.json has format version 2, but this program reads only version 1: upgrade blobd",
+                    "the object store.json has format version 3, but this program reads only version 2: upgrade blobd",
+                isInLog: false),
+            // With packs.
+            Foreign(
+                name: "store.json",
+                bytes: Document.bytes([
+                    ("version", .integer(1)), ("store", .string(own)),
+                ]),
+                words:
+                    "the object store.json has format version 1, but this program reads only version 2: restore its newest state with the blobd that wrote it, and begin a shard with that under another prefix",
                 isInLog: false),
             Foreign(
                 name: "store.json", bytes: try #require(try scene.other.object("store.json")),
