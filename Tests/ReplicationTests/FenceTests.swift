@@ -74,6 +74,7 @@ import Testing
         arguments: [false, true])
     func late(isBaseLast: Bool) throws {
         let (leader, others) = try shard("late", "behind", "forced")
+        let last = try Segment(try #require(objects[ShardNames.log(leader.position.number)]))
         let number = try takeOverLate(others[0]) {
             // The leader has looked at the epochs before that.
             objects[ShardNames.epoch(2)] = nil
@@ -95,20 +96,17 @@ import Testing
         let error = ReplicationError.tooOld(position: number - 1)
         #expect(throws: error) { try others[1].follow() }
         #expect(throws: error) { try others[1].takeOver() }
-        // By force, and from the names alone. Where later names follow, its fence comes after those.
-        if isBaseLast {
-            #expect(throws: error) {
-                let (store, bucket) = (others[2].store, others[2].bucket)
-                let takeOver = TakeOver(
-                    storeID: store.id,
-                    nonce: try store.prepareToLead(nonce: .random(), asOf: clock.now),
-                    host: "forced")
-                _ = try takeOver.run(
-                    deposes: true, &others[2].log, knownEpoch: 1, on: bucket,
-                    sequence: { store.lastSequence }, asOf: clock.now, isLate: { true }
-                ) { _ in false }
-            }
+        // By force, and from the names alone: the log seems to continue. Also where the fence is not the first of them,
+        // since a segment before it could not be deleted.
+        let names = objects.names.filter { $0.hasPrefix(ShardNames.logPrefix) }
+        let forced = others[2]
+        for position in [forced.position, last.head.previous] {
+            if position != forced.position { objects[ShardNames.log(number - 1)] = last.bytes }
+            forced.log = LogFollower(storeID: forced.store.id, after: position)
+            #expect(throws: error) { try forced.takeOver(isLate: true) }
         }
+        objects[ShardNames.log(number - 1)] = nil
+        #expect(objects.names.filter { $0.hasPrefix(ShardNames.logPrefix) } == names)
         // The leader leads, and who begins with its base has all.
         try leader.store.put("later", [8])
         try leader.ship()

@@ -227,13 +227,15 @@ final class Member {
     }
 
     /// Takes the lead.
-    func takeOver() throws -> TakeOver.Outcome {
+    ///
+    /// - Parameter isLate: whether the fence is put first, and nothing is applied before it.
+    func takeOver(isLate: Bool = false) throws -> TakeOver.Outcome {
         let (store, applier, bucket) = (store, applier, bucket)
         let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: name)
         let outcome = try takeOver.run(
             deposes: true, &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
-            sequence: { store.lastSequence }, asOf: clock.now
+            sequence: { store.lastSequence }, asOf: clock.now, isLate: { isLate }
         ) { segment in
             try applier.apply(segment, on: bucket)
             return true

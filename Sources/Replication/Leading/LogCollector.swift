@@ -48,11 +48,7 @@ struct LogCollector {
         if listed.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
             let page = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(done))
-            let all = page.objects.compactMap { object in
-                ShardNames.number(object.name, after: ShardNames.logPrefix).map {
-                    (number: $0, byteCount: object.byteCount)
-                }
-            }
+            let all = page.objects.compactMap(\.inLog)
             listed = all.prefix { $0.number <= end }
             listedEnd = page.isLast ? end : min(all.last?.number ?? end, end)
         }

@@ -1,14 +1,15 @@
 internal import BlobStore
 
-/// Whether a fence is one. The name of a segment that was collected is free again, and a host that slept while it took
-/// the lead may create its fence there.
+/// Whether a fence counts. The name of a segment that was collected is free again, and a host that slept while it took
+/// the lead may create its fence there: a void one.
 ///
-/// Nothing is collected that no base is past, so a fence is one where no base is at its number or after it, and such a
-/// base is there before the name is free. Otherwise it is one if something continues it: whoever would write that asks
-/// here first, and so nothing is ever written after a fence that is none. And whoever leads continues its fence before a
-/// base after it counts. This costs a LIST, which must not be stale.
+/// Nothing is collected unless a base is past it, and that base, or a later one, is there from then on. So a fence counts
+/// if no base is at its number or after it. Otherwise it counts if something continues it: nobody writes after a fence
+/// without asking here first, so nothing continues a void one; and a leader's first batch, which continues its fence, is
+/// in each base that it makes, and in the log before the base counts (``BaseWriter/finish(on:)``). This costs a LIST, which
+/// must not be stale.
 enum Fence {
-    /// - Throws: ``ReplicationError/tooOld(position:)`` for one that is none: what this reader has is before a base.
+    /// - Throws: ``ReplicationError/tooOld(position:)`` for a void one: what this reader has is before a base.
     static func require(
         _ fence: Segment, on bucket: some Bucket
     ) throws(ReplicationError) {

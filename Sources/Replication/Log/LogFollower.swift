@@ -82,11 +82,8 @@ package struct LogFollower {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }
             throw .damaged(name: name, why: "is listed but cannot be read")
         }
-        // A store before a base continues from that.
-        guard try BaseManifest.numbers(from: wanted, on: bucket).isEmpty else {
-            throw .tooOld(position: position.number)
-        }
-        guard first != nil else { return nil }
-        throw .damaged(name: name, why: "is missing, but later segments exist")
+        try LogEnd.require(
+            after: position.number, hasLater: first != nil, from: position, on: bucket)
+        return nil
     }
 }
