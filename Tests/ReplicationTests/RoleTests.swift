@@ -147,6 +147,40 @@ struct RoleTests {
         #expect(try a.store.get("1") == [1])
     }
 
+    // Whoever asked was told that the log was gone, and not what to do.
+    @Test(
+        "A host that is to lead, and is after a segment that was collected, leads when it is rebuilt",
+        arguments: [false, true])
+    func voidFence(isForced: Bool) throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let state = try #require(b.store.replicationState)
+        try a.store.put("1", [1])
+        try ship(a)
+        try a.writeBase()
+        let base = try #require(try BaseManifest.numbers(on: a.bucket).last)
+        #expect(base == state.position.number + 1)
+        a.kill()
+        // Of one that slept while it took the lead.
+        let fence = Segment(
+            Segment.Head(
+                kind: .fence, storeID: b.store.id, epoch: 9, nonce: .random(),
+                previous: state.position, sequence: state.sequence, time: noon))
+        objects[ShardNames.log(base)] = fence.bytes
+        b.host.settings.autoPromoteMilliseconds = 15_000
+        let promotion = TestPromotion(isForced: true)
+        if isForced { b.promotion = promotion }
+        for _ in 0..<10 where b.restartReason == nil { try? b.step() }
+        #expect(b.restartReason?.contains("rebuilt") == true)
+        if isForced {
+            guard case .refused(let why)? = promotion.answer else { throw TestFailure("led") }
+            #expect(why.hasPrefix("this host must be rebuilt from the bucket first"), "\(why)")
+        }
+        try b.run { b.isLeading }
+        #expect(try b.store.get("1") == [1])
+        #expect(try #require(b.store.replicationState).position.number > base)
+    }
+
     // It saved them again and again, each time to another folder.
     @Test("A leader that is deposed while its disk is full saves its changes once")
     func savedOnce() throws {

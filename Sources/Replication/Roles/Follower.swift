@@ -88,9 +88,7 @@ struct Follower {
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
-                fenced?.request?.refuse(
-                    "this host must be rebuilt from the bucket first (\(error)): promote it again then, or another one"
-                )
+                fenced?.request?.refuse(Self.refusal(because: error))
                 // The next start rebuilds it.
                 try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
@@ -315,9 +313,17 @@ struct Follower {
             host.become(.follows)
             // It is tried again until it is known, or the request is given up.
             if taking == nil, !handover.isPending {
-                request?.refuse("cannot take the lead: \(error)")
+                request?.refuse(Self.refusal(because: error))
             }
             throw error
+        }
+    }
+
+    private static func refusal(because error: any Error) -> String {
+        switch error {
+        case ReplicationError.tooOld, ReplicationError.forked:
+            "this host must be rebuilt from the bucket first (\(error)): promote it again then, or another one"
+        default: "cannot take the lead: \(error)"
         }
     }
 
