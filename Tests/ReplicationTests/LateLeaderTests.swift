@@ -37,11 +37,16 @@ import Testing
                 isPaused = true
                 do { try Self.succeed(new, history) } catch { failure = error }
             }
-            do { try old.maintain() } catch ReplicationError.deposed {} catch is TestFailure {}
+            do {
+                try old.maintain()
+                // Segments stay a while longer.
+                clock.advance(milliseconds: ReplicationLimits.collectGraceMilliseconds)
+                try old.maintain()
+            } catch ReplicationError.deposed {} catch is TestFailure {}
             old.upkeep.onRequest = { _, _ in }
             if let failure { throw failure }
             guard isPaused else {
-                #expect(pause >= 24, "a collection has only \(pause) requests")
+                #expect(pause >= 60, "a collection has only \(pause) requests")
                 return
             }
             // Whatever it does next, too.
