@@ -19,7 +19,7 @@ extension StoreDocument {
                 "has format version \(version), but this program reads only version \(Self.version): "
                     + (version > Self.version
                         ? "upgrade blobd"
-                        : "restore its newest state with the blobd that wrote it, and begin a shard with that under another prefix")
+                        : "begin a shard under another prefix with a backup of the leader, or with what the blobd that wrote this one restores")
             )
         }
         storeID = try value.text("store")

@@ -103,7 +103,7 @@ struct ForeignObjectTests {
                     ("version", .integer(1)), ("store", .string(own)),
                 ]),
                 words:
-                    "the object store.json has format version 1, but this program reads only version 2: restore its newest state with the blobd that wrote it, and begin a shard with that under another prefix",
+                    "the object store.json has format version 1, but this program reads only version 2: begin a shard under another prefix with a backup of the leader, or with what the blobd that wrote this one restores",
                 isInLog: false),
             Foreign(
                 name: "store.json", bytes: try #require(try scene.other.object("store.json")),
