@@ -104,6 +104,13 @@ private struct BucketTrial {
         report["can_list"] = true
         say("list      ok")
         try put(name)
+        // Whoever takes the lead of a shard must see each base that was made before.
+        guard try client.list(name, keyCountMax: 1).objects.contains(where: { $0.key == name })
+        else {
+            throw ObjectStoreError(
+                .badAnswer,
+                "list \(name) in \(bucket.url): the object that was just written is not listed")
+        }
         report["can_write"] = true
         say("write     ok")
         guard try client.get(name, byteCountMax: 1 << 20) == Self.payload else {

@@ -44,7 +44,9 @@ public final class StoredObjects: Sendable {
                 state.objects[path] = nil
                 return [.text("HTTP/1.1 204 No Content\n\n")]
             default:
-                if path.contains("?") { return [.answer(200, body: Self.emptyListing)] }
+                if path.contains("?") {
+                    return [.answer(200, body: Self.listing(of: state.objects, path))]
+                }
                 guard let found = state.objects[path] else { return [.error(404, "NoSuchKey")] }
                 return [
                     .text("HTTP/1.1 200 OK\nContent-Length: \(found.count)\n\n"), .send(found),
@@ -53,6 +55,18 @@ public final class StoredObjects: Sendable {
         }
     }
 
-    private static let emptyListing =
-        "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+    /// The names of objects that begin with the prefix that is asked for.
+    private static func listing(of objects: [String: [UInt8]], _ target: String) -> String {
+        let parts = target.split(separator: "?")
+        let prefix = parts[1].split(separator: "&").first { $0.hasPrefix("prefix=") }?
+            .dropFirst("prefix=".count).replacing("%2F", with: "/")
+        let folder = parts[0] + "/"
+        let listed = objects.filter { $0.key.hasPrefix(folder + (prefix ?? "")) }
+            .sorted { $0.key < $1.key }
+            .map { name, bytes in
+                "<Contents><Key>\(name.dropFirst(folder.count))</Key><Size>\(bytes.count)</Size></Contents>"
+            }
+        return
+            "<ListBucketResult><IsTruncated>false</IsTruncated>\(listed.joined())</ListBucketResult>"
+    }
 }

@@ -58,6 +58,19 @@ import Testing
         #expect(objects.isEmpty)
     }
 
+    @Test("A bucket whose listings are late is refused with 1")
+    func stale() throws {
+        let objects = StoredObjects()
+        let none = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+        let server = try ScriptedServer { request in
+            let isList = request.method == "GET" && request.target.contains("?")
+            return isList ? [.answer(200, body: none)] : objects.answer(request) { _ in true }
+        }
+        let result = try Self.probe(["s3://test"], ["AWS_ENDPOINT_URL": server.url])
+        #expect(result.status == 1, "\(result)")
+        #expect(result.errors.contains("the object that was just written is not listed"))
+    }
+
     @Test("The first line says where the credentials come from, which no proxy sees")
     func source() throws {
         let objects = StoredObjects()
