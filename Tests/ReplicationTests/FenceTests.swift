@@ -103,7 +103,9 @@ import Testing
         for position in [forced.position, last.head.previous] {
             if position != forced.position { objects[ShardNames.log(number - 1)] = last.bytes }
             forced.log = LogFollower(storeID: forced.store.id, after: position)
-            #expect(throws: error) { try forced.takeOver(isLate: true) }
+            #expect(throws: ReplicationError.tooOld(position: position.number)) {
+                try forced.takeOver(isLate: true)
+            }
         }
         objects[ShardNames.log(number - 1)] = nil
         #expect(objects.names.filter { $0.hasPrefix(ShardNames.logPrefix) } == names)

@@ -70,6 +70,39 @@ import Testing
         #expect(leader.store.shippedSequence == leader.store.lastSequence)
     }
 
+    @Test("A segment that the bucket does not give is left behind once a base is past it")
+    func forbidden() throws {
+        let clock = TestClock()
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        try leader.store.put("a", [1])
+        try leader.ship()
+        let forbidden = ShardNames.log(leader.position.number)
+        var (refusedCount, readCount) = (0, 0)
+        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
+            guard operation == .get, name.hasPrefix(ShardNames.logPrefix) else { return }
+            guard name == forbidden else { return readCount += 1 }
+            refusedCount += 1
+            throw ReplicationError.bucket("forbidden", isLasting: true)
+        }
+        var steps: [BucketMaintenance.Step] = []
+        for number in 0..<40 {
+            try leader.store.put("n\(number)", [UInt8(number)])
+            try leader.ship()
+            clock.advance(milliseconds: 60_000)
+            steps += try leader.maintain()
+        }
+        #expect(refusedCount > 0 && readCount > 10, "\(refusedCount), \(readCount)")
+        #expect(objects[forbidden] == nil, "it was collected")
+        let isLost = steps.contains { if case .lostSegment = $0 { true } else { false } }
+        #expect(!isLost)
+    }
+
     @Test("A base without its manifest is deleted a day later, and never written over")
     func unfinished() throws {
         let clock = TestClock()

@@ -197,6 +197,16 @@ package struct BucketMaintenance {
             let count = try check.step(upTo: position, on: bucket)
             return count == 0 ? nil : .read(count)
         } catch {
+            switch error {
+            case .damaged, .forked, .bucket:
+                // It may have been collected, and nobody who begins with that base needs it.
+                guard let base = catalog.bases.last?.position, base.number >= check.next else {
+                    break
+                }
+                check.skip(to: base)
+                return nil
+            default: break
+            }
             guard let number = try lostSegment(error, on: bucket) else { throw error }
             return .lostSegment(number)
         }

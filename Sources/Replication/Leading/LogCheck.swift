@@ -32,6 +32,11 @@ struct LogCheck {
         }
     }
 
+    /// Goes on after a base, where what is before it cannot be read.
+    mutating func skip(to base: LogPosition) {
+        (next, last, isUnreadable) = (base.number + 1, base, false)
+    }
+
     /// Leaves a segment out that the bucket has lost.
     mutating func skip(_ number: UInt64) {
         guard number == next else { return }

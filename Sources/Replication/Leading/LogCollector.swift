@@ -18,7 +18,8 @@ struct LogCollector {
     /// Names that were listed, and how far all are looked at after them.
     private var listed: ArraySlice<(number: UInt64, byteCount: Int)> = []
     private var listedEnd: UInt64 = 0
-    private var due = Timestamp(milliseconds: .min)
+    /// Since when it waits before it deletes.
+    private var pausedAt = Timestamp(milliseconds: 0)
     private var hasMissed = false
     /// Whether some could not be deleted. All are looked at again some time later.
     private(set) var hasUndeleted = false
@@ -32,8 +33,12 @@ struct LogCollector {
         end = number
     }
 
-    private mutating func pause(asOf now: Timestamp) {
-        due = now.adding(milliseconds: ReplicationLimits.collectGraceMilliseconds)
+    private mutating func pause(asOf now: Timestamp) { pausedAt = now }
+
+    /// A clock that was wrong and is set back makes it wait no longer.
+    private func isPaused(asOf now: Timestamp) -> Bool {
+        (now.milliseconds - pausedAt.milliseconds).magnitude
+            < ReplicationLimits.collectGraceMilliseconds.magnitude
     }
 
     /// Looks at some names, and deletes those that are segments.
@@ -44,7 +49,7 @@ struct LogCollector {
     mutating func step(
         on bucket: some Bucket, asOf now: Timestamp, noting failure: inout (any Error)?
     ) throws(ReplicationError) -> Int? {
-        guard done < end, due <= now else { return nil }
+        guard done < end, !isPaused(asOf: now) else { return nil }
         if listed.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
             let page = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(done))

@@ -88,6 +88,10 @@ package struct TakeOver {
         asOf now: Timestamp
     ) throws -> Outcome {
         let end = try LogEnd.find(after: applied, on: bucket)
+        // Of what was listed, names before the oldest base may be collected at this moment, or were, and have void fences.
+        if let oldest = try BaseManifest.numbers(on: bucket).first, applied.number < oldest {
+            throw ReplicationError.tooOld(position: applied.number)
+        }
         var (position, last) = (end?.position ?? applied, end?.head.sequence ?? sequence)
         var head = end?.head
         var asked: UInt64?

@@ -82,8 +82,7 @@ package struct LogFollower {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }
             throw .damaged(name: name, why: "is listed but cannot be read")
         }
-        try LogEnd.require(
+        return try LogEnd.require(
             after: position.number, hasLater: first != nil, from: position, on: bucket)
-        return nil
     }
 }
