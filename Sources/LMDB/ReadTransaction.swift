@@ -164,11 +164,15 @@ extension MDB_stat {
         return value
     }
 
-    /// The number of the page that the entry of a key is on, or the first of those that its long value has; nil: there is no such key. One lookup.
-    package func page(ofValueFor key: RawSpan, in table: Table) throws(LMDBError) -> UInt? {
+    /// The number of the page that the entry of a key is on, or the first of those that its long value has, and the bytes
+    /// of the value; nil: there is no such key. One lookup.
+    package func place(
+        ofValueFor key: RawSpan, in table: Table
+    ) throws(LMDBError) -> (page: UInt, byteCount: Int)? {
         guard let found = unsafe try lookUp(key, in: table) else { return nil }
         // An empty value at a page's end begins after it, and its key before it.
-        return unsafe slot.pointee.bounds.page(of: UnsafeRawPointer(found.mv_data) - 1)
+        let page = unsafe slot.pointee.bounds.page(of: UnsafeRawPointer(found.mv_data) - 1)
+        return (page, unsafe found.mv_size)
     }
 
     /// Whether all entries of the page that a value is in fill that page as they should: liblmdb moves them by the

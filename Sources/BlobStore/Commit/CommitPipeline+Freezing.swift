@@ -42,7 +42,7 @@ extension CommitPipeline {
         var growth = uncommitted.growth
         growth.settle(
             touchedPageCount: transaction.transaction.touchedPageCount,
-            entryByteCount: transaction.transaction.entryByteCount, removedLongValueCount: 0)
+            entryByteCount: transaction.transaction.entryByteCount, removedChunkPageCount: 0)
         guard hasRoom(for: growth), try append(&transaction, changeCount: 0) else {
             return transaction.rollBack()
         }

@@ -151,8 +151,12 @@ final class CommitPipeline: Sendable {
                 isTooMuch = !space.mayBePending(growth)
             } catch {
                 guard case .full = error, !isPublishing else { throw error }
-                // What removes comes on top of what cannot be committed.
-                if mayLackRoom { isTooMuch = false }
+                // What removes comes on top of what cannot be committed, within bounds.
+                if mayLackRoom, fitsBesides(batch),
+                    space.mayBePending(growth, quarters: 4 * Self.stuckFactor)
+                {
+                    isTooMuch = false
+                }
             }
         }
         let mayBeLogged = uncommitted.log != nil && !batch.isLong && !isTooMuch
@@ -189,7 +193,7 @@ final class CommitPipeline: Sendable {
         growth.settle(
             touchedPageCount: transaction.transaction.touchedPageCount,
             entryByteCount: transaction.transaction.entryByteCount,
-            removedLongValueCount: transaction.transaction.removedLongValueCount)
+            removedChunkPageCount: transaction.transaction.removedChunkPageCount)
         // What it did may be more than it seemed: only what can be committed is acknowledged.
         let fits =
             mayLackRoom || growth.total <= expected
@@ -197,6 +201,9 @@ final class CommitPipeline: Sendable {
         if fits, try append(&transaction, changeCount: batch.range.count) {
             uncommitted.growth = growth
             notePending()
+        } else if uncommitted.isStuck {
+            transaction.rollBack()
+            throw .full
         } else {
             try commit(transaction, growth: growth.total)
         }
@@ -219,6 +226,9 @@ final class CommitPipeline: Sendable {
     func hasRoom(for growth: PendingGrowth) -> Bool {
         space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
     }
+
+    /// How many times as much may be pending as else, of what removes, while commits find no room.
+    private static let stuckFactor = 4
 
     /// Whether a batch comes into the memtable and the log's area as they are.
     private func fitsBesides(_ batch: BatchPlan) -> Bool {

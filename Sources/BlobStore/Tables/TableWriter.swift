@@ -13,8 +13,8 @@ struct TableWriter: ~Copyable {
     /// Pages that the entries are in that were put or removed, at the most, and bytes of these entries; but for chunks.
     private(set) var touchedPageCount = 0
     private(set) var entryByteCount = 0
-    /// Chunks that were removed.
-    private(set) var removedLongValueCount = 0
+    /// Pages of the chunks that their removal copies, at the most.
+    private(set) var removedChunkPageCount = 0
     /// Blobs from this number on are in no commit.
     let firstUncommittedBlobNumber: UInt64
     private let snapshot: Snapshot
@@ -88,13 +88,15 @@ struct TableWriter: ~Copyable {
         touchedPageCount += 1
     }
 
-    /// Notes the page that the value of a key is on. Returns whether it is counted already; false, too, where the frozen
-    /// memtable alone has the key, which may come into any.
-    private func noteTouched(_ key: RawSpan, in table: Table) -> Bool {
-        guard let page = try? snapshot.transaction.view.page(ofValueFor: key, in: table) else {
-            return false
+    /// Notes the page that the value of a key is on, and returns how many pages its removal may copy that are not counted
+    /// yet: a page of short values that is left nearly empty is merged with one beside it. One where the frozen memtable
+    /// alone has the key, which may come into any.
+    private func noteRemoved(_ key: RawSpan, in table: Table) -> Int {
+        guard let place = try? snapshot.transaction.view.place(ofValueFor: key, in: table) else {
+            return 1
         }
-        return memtable.noteTouched(page: page)
+        if memtable.noteTouched(page: place.page) { return 0 }
+        return place.byteCount > snapshot.store.environment.pageByteCount / 2 ? 1 : 2
     }
 
     /// Notes which keys stand around one in the tree that the memtable will be put into. Returns whether it is in a gap:
@@ -141,13 +143,13 @@ struct TableWriter: ~Copyable {
     mutating func removeFound(_ key: RawSpan, in table: Table) {
         let isFirst = memtable.delete(key, in: table.number)
         operations.noteDelete(key, in: table.number)
-        // What was put since the last commit is counted, and a chunk that was is in no page.
-        let isCounted = !isFirst || noteTouched(key, in: table)
+        // What was put since the last commit is counted, and a chunk that was is on no page.
+        let pageCount = isFirst ? noteRemoved(key, in: table) : 0
         if table.isWrittenOnce {
-            // Short ones share a page; a long one has the first of its own noted.
-            if !isCounted { removedLongValueCount += 1 }
+            removedChunkPageCount += pageCount
         } else {
-            if !isCounted { touchedPageCount += 1 }
+            // It is reckoned twice, as of pages that are split.
+            touchedPageCount += min(pageCount, 1)
             entryByteCount += key.byteCount + StoreLimits.entryOverheadByteCount
         }
     }

@@ -6,8 +6,8 @@ struct PendingGrowth {
     /// Pages of the other tables that entries are put into or removed from, at the most, and bytes of these entries.
     private var touchedPageCount = 0
     private var entryByteCount = 0
-    /// Long values that are removed, each of which has its entry in a page of its own, perhaps.
-    private var removedLongValueCount = 0
+    /// Pages that the removal of chunks copies: a long one has its entry on a page of its own, perhaps.
+    private var removedChunkPageCount = 0
     /// By which a batch that is not done yet may make the other tables longer, and what it may copy of them.
     private var expectedAddedByteCount = 0
     private var expectedCopiedByteCount = 0
@@ -33,8 +33,8 @@ struct PendingGrowth {
     }
 
     /// The batch is done.
-    mutating func settle(touchedPageCount: Int, entryByteCount: Int, removedLongValueCount: Int) {
-        self.removedLongValueCount += removedLongValueCount
+    mutating func settle(touchedPageCount: Int, entryByteCount: Int, removedChunkPageCount: Int) {
+        self.removedChunkPageCount += removedChunkPageCount
         self.touchedPageCount += touchedPageCount
         self.entryByteCount += entryByteCount
         expectedAddedByteCount = 0
@@ -67,7 +67,7 @@ struct PendingGrowth {
     /// Bytes of pages that are copied. The commit after the next one can use those that they replace.
     var copiedByteCount: Int {
         touchedByteCount + splitByteCount
-            + removedLongValueCount * (pageByteCount + Self.freedChunkByteCount)
+            + removedChunkPageCount * (pageByteCount + Self.freedChunkByteCount)
             + Self.commitByteCount * pageScale
     }
 

@@ -141,6 +141,37 @@ import Testing
         #expect(copiedPageCount() < count / 2, "\(copiedPageCount())")
     }
 
+    /// A page of short chunks that is left nearly empty is merged with its neighbour: two are copied.
+    @Test("Short chunks that go from every other page copy no more pages than are reckoned with")
+    func merged() throws {
+        let store = try folder.openLogging()
+        let count = 4_000
+        for start in stride(from: 0, to: count, by: 100) {
+            let changes = try (start..<start + 100).map { index in
+                Change.publish(
+                    try store.publication(
+                        "\(index)", SeededGenerator.bytes(700, seed: UInt64(index))))
+            }
+            _ = try store.apply(changes, asOf: noon)
+            try store.commitPending()
+        }
+        // Five share a page: four of them go from each second one.
+        let removed = (0..<count).filter { $0 % 10 < 4 }
+        _ = try store.apply(removed.map { .delete(id: "\($0)") }, asOf: noon)
+        try store.commitPending()
+        // As long as this is open, no page that was used before is used again.
+        let snapshot = try store.makeSnapshot()
+        let used = store.core.environment.usedByteCount
+        let freed = try store.freeOrphans(byteCountMax: 64 << 20)
+        #expect(freed.blobs == removed.count && store.core.environment.usedByteCount == used)
+        let reckoned = store.pipeline.uncommitted.growth.total
+        try store.commitPending()
+        let growth = store.core.environment.usedByteCount - used
+        #expect(growth > count / 10 * store.core.environment.pageByteCount)
+        #expect(growth <= reckoned, "\(growth) of \(reckoned)")
+        withExtendedLifetime(snapshot.transaction.id) {}
+    }
+
     /// A file that is allocated may have no room for what is written to it, so much may be pending when commits fail.
     @Test("What removes is logged while commits find no room, however much is pending")
     func removing() throws {
@@ -149,13 +180,20 @@ import Testing
         try store.put("b", [2])
         store.pipeline.writing.withLock { _ in
             store.pipeline.uncommitted.growth.settle(
-                touchedPageCount: 20_000, entryByteCount: 80 << 20, removedLongValueCount: 0)
+                touchedPageCount: 1, entryByteCount: 40 << 20, removedChunkPageCount: 0)
             store.pipeline.uncommitted.isStuck = true
         }
         let publication = Change.publish(try store.publication("c", [3]))
         #expect(try store.apply([publication], asOf: noon)[0].error?.isFull == true)
         #expect(try store.apply([.delete(id: "a")], asOf: noon)[0].error == nil)
         #expect(try store.lookUp("a") == .missing && store.lookUp("b") == .found)
+        // Four times as much as else: then it is refused, too.
+        store.pipeline.writing.withLock { _ in
+            store.pipeline.uncommitted.growth.settle(
+                touchedPageCount: 1, entryByteCount: 60 << 20, removedChunkPageCount: 0)
+        }
+        #expect(try store.apply([.delete(id: "b")], asOf: noon)[0].error?.isFull == true)
+        #expect(try store.lookUp("b") == .found)
     }
 
     @Test("A page is counted for keys of its own gap alone, and again once it was taken back")
