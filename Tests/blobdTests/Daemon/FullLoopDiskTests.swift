@@ -22,6 +22,8 @@ struct FullLoopDiskTests {
         do {
             let daemon = try DaemonProcess(in: folder)
             try daemon.put("a", small)
+            // A commit whose sync fails, since there is no room any more, ends the daemon.
+            try daemon.waitUntil("log_batches") { $0 == 0 }
             try disk.fill()
             for _ in 0..<3 {
                 try disk.writeBack()
