@@ -5,6 +5,17 @@ import Testing
 
 /// What a leader does in its bucket beside shipping.
 @Suite struct MaintenanceTests {
+    /// A leader with its first base, that makes one each minute and keeps it for as long.
+    private static func leader(_ objects: MemoryObjects, _ clock: TestClock) throws -> Member {
+        let leader = try Member("one", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        return leader
+    }
+
     @Test("An idle hour takes at most 720 PUT")
     func idleHour() throws {
         let objects = MemoryObjects()
@@ -74,12 +85,7 @@ import Testing
     func forbidden() throws {
         let clock = TestClock()
         let objects = MemoryObjects()
-        let leader = try Member("one", objects, clock: clock)
-        leader.schedule = BaseSchedule(
-            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
-        try leader.begin()
-        try leader.ship()
-        try leader.maintain()
+        let leader = try Self.leader(objects, clock)
         try leader.store.put("a", [1])
         try leader.ship()
         let forbidden = ShardNames.log(leader.position.number)
@@ -134,12 +140,7 @@ import Testing
     func constantChanges() throws {
         let clock = TestClock()
         let objects = MemoryObjects()
-        let leader = try Member("one", objects, clock: clock)
-        leader.schedule = BaseSchedule(
-            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
-        try leader.begin()
-        try leader.ship()
-        try leader.maintain()
+        let leader = try Self.leader(objects, clock)
         let first = objects.names.filter { $0.hasPrefix("base/") }
         var count = 0
         leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in

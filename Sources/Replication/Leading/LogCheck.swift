@@ -25,14 +25,18 @@ struct LogCheck {
     func canRead(_ number: UInt64, on bucket: some Bucket) throws(ReplicationError) -> Bool {
         do throws(ReplicationError) {
             guard let segment = try Segment.read(number, on: bucket) else { return true }
-            return segment.head.storeID == storeID && (last == nil || last == segment.head.previous)
+            return continues(with: segment)
         } catch {
             if case .damaged = error { return false }
             throw error
         }
     }
 
-    /// Goes on after a base, where what is before it cannot be read.
+    private func continues(with segment: Segment) -> Bool {
+        segment.head.storeID == storeID && (last == nil || last == segment.head.previous)
+    }
+
+    /// Continues after a base, where what is before it cannot be read.
     mutating func skip(to base: LogPosition) {
         (next, last, isUnreadable) = (base.number + 1, base, false)
     }
@@ -61,8 +65,7 @@ struct LogCheck {
                 throw .damaged(
                     name: ShardNames.log(next), why: "is missing, and no base is after it")
             }
-            guard segment.head.storeID == storeID, last == nil || last == segment.head.previous,
-                next < position.number || segment.position == position
+            guard continues(with: segment), next < position.number || segment.position == position
             else { throw .forked(number: next) }
             byteCount += segment.bytes.count
             last = segment.position

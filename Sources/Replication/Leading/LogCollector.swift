@@ -108,3 +108,10 @@ struct LogCollector {
         pause(asOf: now)
     }
 }
+
+extension ListPage.Object {
+    /// The number of a name of the log, and its bytes; nil: it is another name.
+    fileprivate var inLog: (number: UInt64, byteCount: Int)? {
+        ShardNames.number(name, after: ShardNames.logPrefix).map { ($0, byteCount) }
+    }
+}

@@ -9,13 +9,13 @@ enum LogEnd {
     static func find(
         after position: LogPosition, on bucket: some Bucket
     ) throws(ReplicationError) -> Segment? {
-        let names = try bucket.objects(
+        let numbers = try bucket.names(
             ShardNames.logPrefix, after: ShardNames.log(position.number)
-        ).compactMap(\.inLog)
-        let last = names.reduce(position.number) { $1.number == $0 + 1 ? $1.number : $0 }
-        guard last == names.last?.number else {
+        ).compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
+        let last = numbers.reduce(position.number) { $1 == $0 + 1 ? $1 : $0 }
+        guard last == numbers.last else {
             return try require(
-                after: last, hasLater: !names.isEmpty, from: position, on: bucket)
+                after: last, hasLater: !numbers.isEmpty, from: position, on: bucket)
         }
         guard let segment = try Segment.read(last, on: bucket) else {
             throw .damaged(name: ShardNames.log(last), why: "is listed but cannot be read")
@@ -42,12 +42,5 @@ enum LogEnd {
             guard case .damaged = error else { throw error }
         }
         throw .tooOld(position: position.number)
-    }
-}
-
-extension ListPage.Object {
-    /// The number of a name of the log, and its bytes; nil: it is another name.
-    var inLog: (number: UInt64, byteCount: Int)? {
-        ShardNames.number(name, after: ShardNames.logPrefix).map { ($0, byteCount) }
     }
 }

@@ -79,15 +79,7 @@ final class SpaceReserve: Sendable {
             // Not over pages that a commit is writing.
             let written =
                 isWritten
-                ? core.tree.withLockIfAvailable { _ in
-                    let before = FileExtent(environment.dataDescriptor)?.byteCount ?? .max
-                    let end = allocate(isAlone: true)
-                    // Where that fails the room is there all the same.
-                    if before < end, end - before <= Self.writtenStepByteCountMax * 4 {
-                        _ = writeZeros(from: before, to: end)
-                    }
-                    return end
-                } : nil
+                ? core.tree.withLockIfAvailable { _ in allocate(isAlone: true) } : nil
             let end = written ?? allocate(isAlone: false)
             state.allocated = max(state.allocated, end)
             return end > 0
@@ -124,18 +116,24 @@ final class SpaceReserve: Sendable {
 
     /// Allocates up to `end`; nil when there is no room.
     ///
-    /// - Parameter isAlone: whether it is known that no commit writes meanwhile.
+    /// - Parameter isAlone: whether it is known that no commit writes meanwhile. Then a short step is written with zeros.
     private func allocate(to end: Int, from used: Int, isAlone: Bool) -> Int? {
         let end = min(end, byteCountMax)
         let descriptor = environment.dataDescriptor
-        let growth = end - fileByteCount
+        guard let begin = FileExtent(descriptor)?.byteCount else { return nil }
+        let growth = end - begin
         if growth > 0, let disk = Disk(descriptor) {
             let incoming = min(
                 core.options.payloadByteCountMax, disk.byteCount / Self.incomingShare)
             guard disk.availableByteCount - growth >= incoming else { return nil }
         }
         switch clinux_allocate(descriptor, Int64(used), Int64(end - used)) {
-        case 0: return end
+        case 0:
+            // Where that fails the room is there all the same.
+            if isAlone, 1...Self.writtenStepByteCountMax * 4 ~= growth {
+                _ = writeZeros(from: begin, to: end)
+            }
+            return end
         // Such a file system has room for what was written, and is asked for it where no commit writes.
         case EOPNOTSUPP:
             if isAlone { return lengthen(to: end) }

@@ -173,7 +173,7 @@ import Testing
     }
 
     /// A file that is allocated may have no room for what is written to it, so much may be pending when commits fail.
-    @Test("What removes is logged while commits find no room, however much is pending")
+    @Test("What removes is logged while commits find no room, within wider bounds")
     func removing() throws {
         let store = try folder.openLogging()
         try store.put("a", [1])
@@ -187,7 +187,7 @@ import Testing
         #expect(try store.apply([publication], asOf: noon)[0].error?.isFull == true)
         #expect(try store.apply([.delete(id: "a")], asOf: noon)[0].error == nil)
         #expect(try store.lookUp("a") == .missing && store.lookUp("b") == .found)
-        // Four times as much as else: then it is refused, too.
+        // With more than that it is refused, too.
         store.pipeline.writing.withLock { _ in
             store.pipeline.uncommitted.growth.settle(
                 touchedPageCount: 1, entryByteCount: 60 << 20, removedChunkPageCount: 0)
