@@ -276,6 +276,9 @@ import Testing
         b.promotion = TestPromotion(isForced: true)
         try b.run { b.isLeading }
         try run([a], milliseconds: 6_000)
+        #expect(a.activity == .changes)
+        try b.beat()
+        try run([a], milliseconds: 2_000)
         #expect(a.activity == .follows)
     }
 

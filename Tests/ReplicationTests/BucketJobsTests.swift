@@ -234,12 +234,11 @@ import Testing
         }
         // Two bases, so that the first one's time is over.
         pass(minutes: 200)
-        // It began its shard without a fence.
         #expect(left().isSuperset(of: bad) && left().count < 12)
         #expect(leader.maintenance?.problem?.contains("cannot delete old segments") == true)
         leader.upkeep.onRequest = { _, _ in }
         pass(minutes: 25)
-        #expect(left() == [])
+        #expect(left() == [ShardNames.log(1)], "the fence")
         #expect(leader.maintenance?.problem == nil)
     }
 

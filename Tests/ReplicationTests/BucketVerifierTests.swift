@@ -43,14 +43,14 @@ import Testing
         let blobs = whole.keys.filter { $0.hasPrefix("blob/") }.sorted()
         let names =
             [
-                ShardNames.epoch(1), ShardNames.manifest(try #require(bases.dropFirst().first)),
+                ShardNames.manifest(try #require(bases.dropFirst().first)),
                 ShardNames.part(0, ofBase: try #require(bases.last)),
                 try #require(segments.first), try #require(segments.dropLast().last),
             ] + blobs.suffix(2)
         for isMissing in [false, true] {
             let objects = MemoryObjects(whole)
-            // An epoch or a manifest that is not there is not known to be missing.
-            let changed = isMissing ? Array(names.dropFirst(2)) : names
+            // A manifest that is not there is not known to be missing.
+            let changed = isMissing ? Array(names.dropFirst()) : names
             for name in changed {
                 if isMissing { objects[name] = nil } else { objects[name]?[30] ^= 4 }
             }

@@ -94,6 +94,8 @@ final class MemoryBucket: Bucket {
     /// Asked with the number of each request, from 0.
     var cut: (Int) -> Cut = { _ in .none }
     private(set) var requestCount = 0
+    /// How many names a page of a listing has at most.
+    var pageNameCount = 7
     /// Whether pages of a listing that are not the last may have fewer names than others.
     var hasShortPages = false
     /// How many requests were sent together, each time.
@@ -148,8 +150,9 @@ final class MemoryBucket: Bucket {
 
     func list(_ prefix: String, after name: String) throws(ReplicationError) -> ListPage {
         try request(.list, prefix) {
-            let names = shared.names(prefix, after: name, countMax: 8)
-            let countMax = hasShortPages && names.count > 7 ? 3 + requestCount % 5 : 7
+            let names = shared.names(prefix, after: name, countMax: pageNameCount + 1)
+            let countMax =
+                hasShortPages && names.count > 7 ? 3 + requestCount % 5 : pageNameCount
             return ListPage(
                 names.prefix(countMax).map { .init(name: $0, byteCount: shared[$0]?.count ?? 0) },
                 isLast: names.count <= countMax)

@@ -174,7 +174,6 @@ final class TestHost: ReplicaHost, @unchecked Sendable {
     /// Up to which batch clients were told that it is replicated.
     private(set) var completed: UInt64 = 0
     var promotion: TestPromotion?
-    var newestEpoch: UInt64?
     var hasWaiters = false
     let progress = ReplicaProgress()
     /// The batches that were said to refer to what is lost.

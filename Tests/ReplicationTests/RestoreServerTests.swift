@@ -1,10 +1,11 @@
 import BlobStore
 import Dispatch
 import ObjectStore
-import Replication
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Replication
 
 /// Restoring from another's server, in this process and by the program.
 @Suite struct RestoreServerTests {
@@ -29,6 +30,10 @@ import Testing
             schedule: BaseSchedule(
                 intervalMilliseconds: 300_000, retentionMilliseconds: 600_000))
         try history.run(60, stepSeconds: 30)
+        let alive = AliveDocument(
+            storeID: history.leader.store.id.description, epoch: 1, host: "leader",
+            since: history.clock.now, counter: 1, segment: 2, time: history.clock.now)
+        history.objects[ShardNames.alive(1)] = alive.bytes
         for (name, bytes) in history.objects.all {
             #expect(try bucket.create(name, bytes) == .created)
         }

@@ -37,33 +37,69 @@ struct RoleTests {
         try host.run { host.store.shippedSequence == host.store.lastSequence }
     }
 
-    // A promotion with --force that died between its epoch and its fence deposed the leader at its next
-    // start: it set its changes aside, was rebuilt as a follower, and nobody led.
-    @Test("An epoch without a fence deposes nobody")
-    func epochWithoutFence() throws {
-        let a = try leader()
-        try a.store.put("1", [1])
-        a.kill()
-        let document = EpochDocument(
-            storeID: try StoreDocument.read(on: a.bucket).storeID, nonce: .random(), host: "b",
-            time: noon)
-        _ = try Epochs.create(9, document, on: a.bucket)
-        try a.start()
-        try a.lead()
-        #expect(a.store.replicationState?.epoch == 10)
-        #expect(try a.store.get("1") == [1])
+    /// A fence of another host under the next name, after those of `others` before it.
+    private func fence(after a: ReplicaUnderTest, count: Int = 1) throws -> UInt64 {
+        let state = try #require(a.store.replicationState)
+        var (position, epoch) = (state.position, state.epoch)
+        for _ in 0..<count {
+            epoch += 1
+            let fence = Segment(
+                Segment.Head(
+                    kind: .fence, storeID: a.store.id, epoch: epoch, nonce: .random(),
+                    previous: position, sequence: state.sequence, time: noon))
+            position = fence.position
+            objects[ShardNames.log(position.number)] = fence.bytes
+        }
+        return epoch
     }
 
-    // The same epoch stopped the collection of a leader that was not started again, without a word.
-    @Test("A leader begins an epoch of its own above one that nobody leads in")
-    func abandonedEpoch() throws {
+    // A promotion with --force that died before it led deposed the leader: it set its changes aside, was rebuilt as a
+    // follower, and nobody led.
+    @Test(
+        "Fences that nobody leads by depose nobody, and lose nothing",
+        arguments: [false, true], [1, 2])
+    func abandonedFence(isKilled: Bool, count: Int) throws {
         let a = try leader()
-        a.newestEpoch = 7
-        let document = EpochDocument(
-            storeID: a.store.id.description, nonce: .random(), host: "b", time: noon)
-        _ = try Epochs.create(7, document, on: a.bucket)
-        try a.run { a.store.replicationState?.epoch == 8 && a.isLeading }
-        #expect(a.lines.contains { $0.contains("A newer epoch, 7") })
+        try ship(a)
+        let epoch = try fence(after: a, count: count)
+        try a.store.put("1", [1])
+        if isKilled {
+            a.kill()
+            try a.start()
+        }
+        try a.run { a.activity == .changes }
+        let since = a.uptime
+        #expect(a.store.refusesChanges)
+        try a.run { a.isLeading }
+        #expect(a.store.replicationState?.epoch == epoch + 1)
+        let waited = a.uptime - since
+        #expect(abs(waited - ReplicationLimits.leaderlessMilliseconds) <= 1_000)
+        try ship(a)
+        #expect(try a.store.get("1") == [1])
+        let b = try follower("b", of: a)
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(try b.store.get("1") == [1])
+        #expect(!a.folder.names.contains { $0.hasPrefix("unreplicated") })
+    }
+
+    @Test(
+        "A fence whose host says that it leads deposes at once, and one that comes late when it comes",
+        arguments: [false, true])
+    func fenceOfALeader(isLate: Bool) throws {
+        let a = try leader()
+        try a.writeBase()
+        try ship(a)
+        let epoch = try fence(after: a)
+        try a.store.put("1", [1])
+        let document = AliveDocument(
+            storeID: a.store.id.description, epoch: epoch, host: "b", since: noon, counter: 1,
+            segment: 0, time: noon)
+        if isLate { try a.run { a.activity == .changes } }
+        let since = a.uptime
+        objects[ShardNames.alive(epoch)] = document.bytes
+        try a.run { a.lines.contains { $0.contains("b has led since epoch \(epoch)") } }
+        #expect(a.uptime - since < 7_000)
+        #expect(a.folder.names.contains { $0.hasPrefix("unreplicated") })
     }
 
     // Each take-over noted a new nonce and forgot the last one. After two interruptions a leader found its
@@ -207,15 +243,19 @@ struct RoleTests {
         #expect(saved().count == 1)
     }
 
-    // The first epoch was there, and the store did not know that it was its own: the prefix was refused
+    // The first fence was there, and the store did not know that it was its own: the prefix was refused
     // permanently.
-    @Test("A start that is killed between the first epoch and the lead begins again")
+    @Test("A start that is killed between the first fence and the lead begins again")
     func killedAtTheBeginning() throws {
         let a = ReplicaUnderTest("a", objects)
         let id = try BlobStore.open(at: a.folder.path, options: Member.options).id.description
         objects[ShardNames.store] = StoreDocument(storeID: id).bytes
-        objects[ShardNames.epoch(1)] =
-            EpochDocument(storeID: id, nonce: .random(), host: "a", time: noon).bytes
+        objects[ShardNames.log(1)] =
+            Segment(
+                Segment.Head(
+                    kind: .fence, storeID: try #require(StoreID(id)), epoch: 1, nonce: .random(),
+                    previous: .start, sequence: 0, time: noon)
+            ).bytes
         try a.start()
         try a.lead()
     }
@@ -363,30 +403,6 @@ struct RoleTests {
         #expect(b.activity == .follows)
     }
 
-    // The follower asked in the newest epoch, in which nobody led, and the leader looked for requests in its own.
-    // So did one that had just read a segment: of a leader that ships all the time, nearly always.
-    @Test(
-        "A leader hands over although a newer epoch was created and given up",
-        arguments: [false, true])
-    func handoverBelowAbandonedEpoch(isShipping: Bool) throws {
-        let a = try leader()
-        let b = try follower("b", of: a)
-        let document = EpochDocument(
-            storeID: a.store.id.description, nonce: .random(), host: "c", time: noon)
-        _ = try Epochs.create(7, document, on: a.bucket)
-        let promotion = TestPromotion()
-        // To the end of the log.
-        for _ in 0..<5 { try b.step() }
-        if isShipping {
-            try a.store.put("1", [1])
-            try ship(a)
-            try b.step()
-        }
-        b.promotion = promotion
-        try ReplicaUnderTest.run([a, b]) { promotion.answer != nil }
-        #expect(promotion.answer == .leads(8))
-    }
-
     // Each of them waited for somebody else: the one that had asked was started again, and so was the one that had led.
     @Test("A host leads when the leader handed over to one that has forgotten its request")
     func handedOverToNobody() throws {
@@ -417,6 +433,8 @@ struct RoleTests {
         a.bucket.shared[ShardNames.handover(epoch)] = request.bytes
         a.uptime += 2_000
         a.host.onWrite = { () throws(StoreError) in throw .full }
+        // It finds the fence, and then what that means.
+        try a.step()
         #expect(throws: StoreError.full) { try a.step() }
         #expect(a.lines.contains { $0.contains("Handing over") })
         #expect(a.store.refusesChanges)

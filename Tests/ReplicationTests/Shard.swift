@@ -84,11 +84,14 @@ final class Member {
     /// Leads a shard that nobody led before.
     func begin() throws {
         try bucket.put(ShardNames.store, StoreDocument(storeID: store.id.description).bytes)
-        let document = EpochDocument(
-            storeID: store.id.description, nonce: .random(), host: name, time: clock.now)
-        #expect(try Epochs.create(1, document, on: bucket))
+        let nonce = Nonce.random()
+        let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: name)
+        let outcome = try takeOver.run(
+            deposes: true, &log, of: 0, on: bucket, sequence: { 0 }, asOf: clock.now
+        ) { _ in false }
+        guard case .leads(let writer) = outcome else { throw TestFailure("\(outcome)") }
         try store.lead(
-            epoch: 1, nonce: document.nonce, after: .start, isFirst: true, asOf: clock.now)
+            epoch: 1, nonce: nonce, after: writer.position, isFirst: true, asOf: clock.now)
         try resume()
     }
 
@@ -234,7 +237,7 @@ final class Member {
         let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: name)
         let outcome = try takeOver.run(
-            deposes: true, &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+            deposes: true, &log, of: store.replicationState?.epoch ?? 0, on: bucket,
             sequence: { store.lastSequence }, asOf: clock.now, isLate: { isLate }
         ) { segment in
             try applier.apply(segment, on: bucket)

@@ -31,7 +31,6 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var frames = 0
     var activity = ReplicaActivity.changes
     var promotion: Promotion?
-    var newestEpoch: UInt64?
     var alive: AliveWriter?
     var progress = ReplicaProgress()
     /// Whether a base waits for a segment.
@@ -236,7 +235,6 @@ final class Host: ReplicaHost, @unchecked Sendable {
         fetched = [:]
         promotion?.refuse("the daemon stopped")
         promotion = nil
-        newestEpoch = nil
         deletionClock = DeletionClock()
         nextScrub = 0
         activity = .changes

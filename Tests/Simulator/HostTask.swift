@@ -165,8 +165,7 @@ extension Host {
                 world.sometimes("upkeep: \("\(step)".prefix { $0 != "(" })")
                 return 0
             }
-        } catch ReplicationError.deposed(let newest, _) {
-            newestEpoch = newest
+        } catch ReplicationError.deposed {
             maintenance = nil
             return 1_000
         } catch {

@@ -72,9 +72,8 @@ final class BucketMaintenanceThread: Sendable {
                 }
             } catch ReplicationError.stopped {
                 // The daemon ends, and other threads take some time for that.
-            } catch ReplicationError.deposed(let newest, _) {
-                // Nothing is collected until the leader of that epoch is known. The shipping thread finds out.
-                context.replica.newestEpoch.store(newest, ordering: .releasing)
+            } catch ReplicationError.deposed {
+                // The shipping thread finds out, too.
                 lead.maintenance = nil
             } catch {
                 failures.note(

@@ -205,11 +205,6 @@ final class DaemonReplica: ReplicaHost {
     }
 
     func takePromotion() -> (any PromotionRequest)? { status.takePromotion() }
-
-    var newestEpoch: UInt64? {
-        let epoch = status.newestEpoch.load(ordering: .acquiring)
-        return epoch == 0 ? nil : epoch
-    }
 }
 
 extension WriterThread: StoreWriter {}

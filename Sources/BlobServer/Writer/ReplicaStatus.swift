@@ -80,8 +80,6 @@ final class ReplicaStatus: Sendable {
     let progress = ReplicaProgress()
     /// Whether bucket maintenance waits for another name of the log.
     let wantsSegment = Atomic(false)
-    /// The highest epoch that bucket maintenance found; 0: none.
-    let newestEpoch = Atomic<UInt64>(0)
     /// Signalled when it is known whether this daemon leads, or that the bucket cannot tell.
     private let started: WakeSignal
     /// About when the oldest change that is not in the bucket was acknowledged; 0: all are.

@@ -44,9 +44,13 @@ extension BlobStore {
     }
 
     /// Notes what is in the bucket, up to a batch and a name of the log. ``saveShipped()`` writes it down.
-    package func noteShipped(_ sequence: UInt64, byteCount: Int, at position: LogPosition) {
+    ///
+    /// - Parameter epoch: of what has that name; nil: the one in which this store leads.
+    package func noteShipped(
+        _ sequence: UInt64, byteCount: Int, at position: LogPosition, of epoch: UInt64? = nil
+    ) {
         core.replication.byteCountShipped.add(byteCount, ordering: .relaxed)
-        core.replication.noteShipped(sequence, at: position)
+        core.replication.noteShipped(sequence, at: position, of: epoch)
     }
 
     /// Writes how far shipping or applying is, where the file does not say so, and removes what the outbox has of

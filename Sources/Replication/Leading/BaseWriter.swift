@@ -88,7 +88,7 @@ package struct BaseWriter {
         guard store.shippedSequence >= manifest.sequence else {
             return .waits(forSequence: manifest.sequence)
         }
-        try Epochs.requireNewest(epoch, on: bucket)
+        try LeadCheck.require(epoch, of: store, on: bucket)
         let name = ShardNames.manifest(position.number)
         let outcome = try bucket.createOwn(
             name, manifest.bytes, byteCountMax: ReplicationLimits.documentByteCountMax)

@@ -43,8 +43,8 @@ package struct BlobCollector {
         kept = try bases.blobNumbers(of: store)
     }
 
-    /// Looks at up to 1,000 names, and deletes those of them that are garbage. A LIST, and another one of the
-    /// epochs where something is deleted.
+    /// Looks at up to 1,000 names, and deletes those of them that are garbage. A LIST, and ``LeadCheck``
+    /// where something is deleted.
     ///
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(on bucket: some Bucket) throws(ReplicationError) -> Bool {
@@ -63,7 +63,7 @@ package struct BlobCollector {
             if number < oldest.nextBlobNumber { garbage.append(name) }
         }
         if !garbage.isEmpty {
-            try Epochs.requireNewest(epoch, on: bucket)
+            try LeadCheck.require(epoch, of: store, on: bucket)
             deletedCount += try bucket.delete(garbage.map { [$0] }, noting: &failure).count
         }
         if let name = page.names.last, !page.isLast, number < end {

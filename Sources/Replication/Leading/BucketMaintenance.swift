@@ -42,7 +42,7 @@ package struct BucketMaintenance {
     private let bootMilliseconds: () -> Int64
     private var deletions = DeletionClock()
     private var check: LogCheck
-    private var log: LogCollector
+    private var log = LogCollector()
     private var catalog: BaseCatalog
     private var history: HistoryCollector
     private var base: BaseWriter?
@@ -76,13 +76,12 @@ package struct BucketMaintenance {
         self.clock = clock
         self.bootMilliseconds = bootMilliseconds
         self.writer = writer
-        history = HistoryCollector(epoch: epoch, schedule: schedule)
-        log = LogCollector(epoch: epoch)
+        history = HistoryCollector(store, epoch: epoch, schedule: schedule)
         (collectedAt, lookedAt) = (clock(), clock())
         catalog = BaseCatalog(of: store.id.description)
         try catalog.refresh(on: bucket)
         check = LogCheck(
-            storeID: store.id, epoch: epoch,
+            store, epoch: epoch,
             after: catalog.bases.last?.position ?? store.replicationState?.position ?? .start)
         noteNewestBase()
     }
@@ -116,7 +115,9 @@ package struct BucketMaintenance {
         failure = nil
         _ = try job(.lookAtBases) { try $0.lookAtBases(on: bucket) }
         if let step = try job(.finishBase, { try $0.finishBase(on: bucket) }) { return step }
-        guard let position = store.replicationState?.position else { return .nothing }
+        // Else the position is of another epoch.
+        guard let state = store.replicationState, state.epoch == epoch else { return .nothing }
+        let position = state.position
         // Under constant changes there is always something to read and to delete: nothing else waits for that.
         var done: [Step] = []
         if let step = try job(.check, { try $0.checkLog(upTo: position, on: bucket) }) {

@@ -5,7 +5,7 @@ internal import BlobStore
 /// A GET for each name, 8 % of what its PUT costs at list prices. Others begin with that base, so what is before it is
 /// not read again. It also says how much a restore reads after the base.
 struct LogCheck {
-    private let storeID: StoreID
+    private let store: BlobStore
     private let epoch: UInt64
     private(set) var next: UInt64
     /// The last one that was read; nil: it was lost.
@@ -14,8 +14,8 @@ struct LogCheck {
     private(set) var isUnreadable = false
     private(set) var byteCount = 0
 
-    init(storeID: StoreID, epoch: UInt64, after position: LogPosition) {
-        self.storeID = storeID
+    init(_ store: BlobStore, epoch: UInt64, after position: LogPosition) {
+        self.store = store
         self.epoch = epoch
         last = position
         next = position.number + 1
@@ -33,7 +33,7 @@ struct LogCheck {
     }
 
     private func continues(with segment: Segment) -> Bool {
-        segment.head.storeID == storeID && (last == nil || last == segment.head.previous)
+        segment.head.storeID == store.id && (last == nil || last == segment.head.previous)
     }
 
     /// Continues after a base, where what is before it cannot be read.
@@ -61,7 +61,7 @@ struct LogCheck {
             isUnreadable = false
             guard let segment = found else {
                 // Another leader may have made a base after it, and deleted it.
-                try Epochs.requireNewest(epoch, on: bucket)
+                try LeadCheck.require(epoch, of: store, on: bucket)
                 throw .damaged(
                     name: ShardNames.log(next), why: "is missing, and no base is after it")
             }

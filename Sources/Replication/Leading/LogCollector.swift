@@ -10,7 +10,6 @@ internal import BlobStore
 /// What a base is past stays so, whoever leads, and a fence that comes under the name of a segment is none (``Fence``).
 /// So it does no harm where two collect, or one is paused for however long in whatever step.
 struct LogCollector {
-    private let epoch: UInt64
     /// Names up to this one are to be deleted.
     private var end: UInt64 = 0
     /// Names up to this one were looked at.
@@ -23,8 +22,6 @@ struct LogCollector {
     private var hasMissed = false
     /// Whether some could not be deleted. All are looked at again some time later.
     private(set) var hasUndeleted = false
-
-    init(epoch: UInt64) { self.epoch = epoch }
 
     /// Deletes names up to this one, some minutes later: a follower that is a little behind needs no base.
     mutating func collect(upTo number: UInt64, asOf now: Timestamp) {
@@ -45,13 +42,11 @@ struct LogCollector {
     ///
     /// - Parameter failure: see ``Bucket/delete(_:noting:)``. What is stepped over is tried again later.
     /// - Returns: how many were deleted; nil: there is nothing to do.
-    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     mutating func step(
         on bucket: some Bucket, asOf now: Timestamp, noting failure: inout (any Error)?
     ) throws(ReplicationError) -> Int? {
         guard done < end, !isPaused(asOf: now) else { return nil }
         if listed.isEmpty {
-            try Epochs.requireNewest(epoch, on: bucket)
             let page = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(done))
             let all = page.objects.compactMap(\.inLog)
             listed = all.prefix { $0.number <= end }

@@ -8,6 +8,9 @@ package import BlobStore
 package enum Resumption {
     package enum Outcome: Sendable, Hashable {
         case leads
+        /// Behind what is this store's own are only fences of others, and the host of the last one was not seen to lead:
+        /// it may be about to, or have died. Nothing has diverged yet.
+        case fenced(epoch: UInt64)
         case deposed(epoch: UInt64, host: String)
     }
 
@@ -24,42 +27,52 @@ package enum Resumption {
             else { return false }
         }
         let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
-        store.noteShipped(segment.head.sequence, byteCount: byteCount, at: segment.position)
+        store.noteShipped(
+            segment.head.sequence, byteCount: byteCount, at: segment.position,
+            of: segment.head.epoch)
         return true
     }
 
     /// Reads the log after the store's position. A request for each name.
-    ///
-    /// What the fences in the log say decides. An epoch that was created without a fence was never led in: its
-    /// host was interrupted, and may lead later or never.
     package static func run(_ store: BlobStore, on bucket: some Bucket) throws -> Outcome {
         guard let state = store.replicationState else { return .leads }
         var log = LogFollower(storeID: store.id, after: state.position)
+        var fenced: UInt64?
         do {
             while let segment = try log.next(on: bucket, looksForBase: true) {
-                guard try note(segment, of: store) else {
+                let (head, isOwn) = (segment.head, state.isOwn(segment.head.nonce))
+                if head.kind == .fence, !isOwn {
+                    fenced = head.epoch
+                } else if try note(segment, of: store) {
+                    fenced = nil
+                } else {
                     return .deposed(
-                        epoch: segment.head.epoch,
-                        host: state.isOwn(segment.head.nonce)
+                        epoch: head.epoch,
+                        host: isOwn
                             ? "another copy of this store"
-                            : Epochs.host(of: segment.head.epoch, on: bucket))
+                            : AliveDocument.host(of: head.epoch, in: store.id, on: bucket))
                 }
             }
+            guard let epoch = fenced else { return .leads }
+            let leader = try AliveDocument.readable(
+                epoch, of: store.id.description, on: bucket)
+            return leader.map { .deposed(epoch: epoch, host: $0.host) } ?? .fenced(epoch: epoch)
         } catch let error as ReplicationError {
-            return try outcome(of: error, state, on: bucket)
+            return try outcome(of: error, of: store, on: bucket)
         }
-        return .leads
     }
 
     /// What it means that the log cannot be read from where this store is. What it wrote last may be in the log no more,
     /// or something else: others led meanwhile.
     static func outcome(
-        of error: ReplicationError, _ state: ReplicationState, on bucket: some Bucket
+        of error: ReplicationError, of store: BlobStore, on bucket: some Bucket
     ) throws(ReplicationError) -> Outcome {
         switch error {
         case .tooOld, .forked:
-            let epoch = try Epochs.newestNumber(on: bucket) ?? state.epoch
-            return .deposed(epoch: epoch, host: Epochs.host(of: epoch, on: bucket))
+            let newest = try AliveDocument.newest(of: store.id.description, on: bucket)
+            return .deposed(
+                epoch: newest?.epoch ?? store.replicationState?.epoch ?? 0,
+                host: newest?.host ?? AliveDocument.unknownHost)
         default: throw error
         }
     }

@@ -49,18 +49,20 @@ package struct BaseSchedule: Sendable, Hashable {
 ///
 /// What it deletes is before a newer base that stays, and a later look never finds an older one to be needed
 /// again. So it does no harm where it wakes up after another store took over: of that store's bases it saw none, since
-/// a new epoch was created before them, and the epochs were read after the names.
+/// whether it leads is looked at after the names were listed.
 struct HistoryCollector {
+    private let store: BlobStore
     private let epoch: UInt64
     private let schedule: BaseSchedule
     private var unfinishedSince: [UInt64: Timestamp] = [:]
 
-    init(epoch: UInt64, schedule: BaseSchedule) {
+    init(_ store: BlobStore, epoch: UInt64, schedule: BaseSchedule) {
+        self.store = store
         self.epoch = epoch
         self.schedule = schedule
     }
 
-    /// Deletes what may be deleted. A LIST of the bases, and one of the epochs.
+    /// Deletes what may be deleted. A LIST of the bases, and ``LeadCheck``.
     ///
     /// - Parameter failure: see ``Bucket/delete(_:noting:)``.
     /// - Returns: which bases there are then, nil where nothing of the log and no payload may be deleted, and how many
@@ -93,7 +95,7 @@ struct HistoryCollector {
         }
         var deletedCount = 0
         if !groups.isEmpty {
-            try Epochs.requireNewest(epoch, on: bucket)
+            try LeadCheck.require(epoch, of: store, on: bucket)
             deletedCount = try bucket.delete(groups, noting: &failure).count
             try catalog.refresh(on: bucket)
         }

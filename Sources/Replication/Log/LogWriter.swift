@@ -18,6 +18,13 @@ package struct LogWriter {
     package private(set) var position: LogPosition
     private var pending: Segment?
 
+    /// A writer of the epoch that begins with a fence, which is in the log.
+    init(after fence: Segment) {
+        self.init(
+            storeID: fence.head.storeID, epoch: fence.head.epoch, nonce: fence.head.nonce,
+            after: fence.position)
+    }
+
     package init(
         storeID: StoreID, epoch: UInt64, nonce: Nonce, after position: LogPosition
     ) {

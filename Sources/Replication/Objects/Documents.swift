@@ -40,32 +40,6 @@ extension StoreDocument {
     }
 }
 
-/// `epoch/…`: who leads from here.
-package struct EpochDocument: Sendable, Hashable {
-    package var storeID: String
-    package var nonce: Nonce
-    /// The host, and the address that it gives to clients of its followers.
-    package var host: String
-    package var time: Timestamp
-}
-
-extension EpochDocument {
-    package init(_ bytes: [UInt8]) throws(DamagedObject) {
-        let value = try Document.parse(bytes)
-        storeID = try value.text("store")
-        host = try value.text("host")
-        time = Timestamp(milliseconds: try value.integer("milliseconds"))
-        nonce = try value.nonce()
-    }
-
-    package var bytes: [UInt8] {
-        Document.bytes([
-            ("store", .string(storeID)), ("nonce", .string(nonce.description)),
-            ("host", .string(host)), ("milliseconds", .integer(time.milliseconds)),
-        ])
-    }
-}
-
 /// `handover/…`: that a follower asks the leader of an epoch to hand over.
 package struct HandoverDocument: Sendable, Hashable {
     package var storeID: String
@@ -109,10 +83,14 @@ extension HandoverDocument {
     }
 }
 
-/// `alive/…`: that the leader of an epoch is alive. It is overwritten every few seconds.
+/// `alive/…`: who leads an epoch, and is alive. It is overwritten every few seconds.
 package struct AliveDocument: Sendable, Hashable {
     package var storeID: String
     package var epoch: UInt64
+    /// The host, and the address that it gives to clients of its followers.
+    package var host: String
+    /// When it was written first, by its writer's clock.
+    package var since: Timestamp
     /// How often it was written.
     package var counter: UInt64
     /// The last segment in the log.
@@ -126,6 +104,8 @@ extension AliveDocument {
         let value = try Document.parse(bytes)
         storeID = try value.text("store")
         epoch = try value.integer("epoch")
+        host = try value.text("host")
+        since = Timestamp(milliseconds: try value.integer("since"))
         counter = try value.integer("counter")
         segment = try value.integer("segment")
         time = Timestamp(milliseconds: try value.integer("milliseconds"))
@@ -134,6 +114,7 @@ extension AliveDocument {
     package var bytes: [UInt8] {
         Document.bytes([
             ("store", .string(storeID)), ("epoch", .integer(epoch)),
+            ("host", .string(host)), ("since", .integer(since.milliseconds)),
             ("counter", .integer(counter)), ("segment", .integer(segment)),
             ("milliseconds", .integer(time.milliseconds)),
         ])
@@ -152,6 +133,35 @@ extension AliveDocument {
             }
             return document
         }
+    }
+
+    /// As ``read(_:of:on:)``; nil also for a damaged one. A leader that is alive writes it again.
+    static func readable(
+        _ epoch: UInt64, of storeID: String, on bucket: some Bucket
+    ) throws(ReplicationError) -> AliveDocument? {
+        do throws(ReplicationError) { return try read(epoch, of: storeID, on: bucket) } catch {
+            guard case .damaged = error else { throw error }
+            return nil
+        }
+    }
+
+    /// That of the highest epoch that has one; nil before the first, and where it is damaged. Two requests.
+    static func newest(
+        of storeID: String, on bucket: some Bucket
+    ) throws(ReplicationError) -> AliveDocument? {
+        let epochs = try bucket.names(ShardNames.alivePrefix).compactMap {
+            ShardNames.number($0, after: ShardNames.alivePrefix)
+        }
+        return try epochs.max().flatMap { (epoch) throws(ReplicationError) in
+            try readable(epoch, of: storeID, on: bucket)
+        }
+    }
+
+    static let unknownHost = "another host"
+
+    /// Who leads an epoch, for people. One request.
+    static func host(of epoch: UInt64, in storeID: StoreID, on bucket: some Bucket) -> String {
+        (try? read(epoch, of: storeID.description, on: bucket))?.host ?? unknownHost
     }
 }
 

@@ -10,7 +10,7 @@ internal import Synchronization
 ///     12   kind: 0 batches, 1 fence, 2 end of an epoch
 ///     13   reserved, 3 bytes
 ///     16   store id, 16 bytes
-///     32   epoch
+///     32   epoch: 1 for the first fence, and the next number for each one after it
 ///     40   number: the one in its name
 ///     48   nonce of the run that wrote it, 16 bytes
 ///     64   SHA-256 of the segment before it; zeros before the first

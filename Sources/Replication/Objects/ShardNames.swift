@@ -6,16 +6,11 @@ package import BlobStore
 package enum ShardNames {
     /// Which store it is. Created once, kept permanently.
     package static let store = "store.json"
-    package static let epochPrefix = "epoch/"
     package static let logPrefix = "log/"
     package static let basePrefix = "base/"
     package static let blobPrefix = "blob/"
     package static let handoverPrefix = "handover/"
     package static let alivePrefix = "alive/"
-
-    package static func epoch(_ number: UInt64) -> String {
-        epochPrefix + padded(number, digitCount: 10)
-    }
 
     package static func log(_ number: UInt64) -> String { logPrefix + padded(number) }
 

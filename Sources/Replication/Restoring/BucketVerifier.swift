@@ -55,7 +55,6 @@ package struct BucketVerifier {
         }
 
         mutating func run(on bucket: some Bucket) throws {
-            try verifyEpochs(on: bucket)
             try catalog.refresh(on: bucket)
             report.problems += catalog.problems
             guard let oldest = catalog.bases.first else {
@@ -85,20 +84,6 @@ package struct BucketVerifier {
                 guard let problem = error.problem else { throw error }
                 report.problems.append(problem)
                 return nil
-            }
-        }
-
-        private mutating func verifyEpochs(on bucket: some Bucket) throws {
-            for name in try bucket.names(ShardNames.epochPrefix) {
-                guard let number = ShardNames.number(name, after: ShardNames.epochPrefix) else {
-                    continue
-                }
-                guard
-                    let document = try noting({ () throws(ReplicationError) in
-                        try Epochs.document(number, on: bucket)
-                    }), document.storeID != report.shardID
-                else { continue }
-                report.problems.append(ObjectProblem(name: name, why: "belongs to another store"))
             }
         }
 

@@ -6,6 +6,7 @@ package struct AliveWriter {
     private let store: BlobStore
     private let host: any ReplicaHost
     private var epoch: UInt64 = 0
+    private var since = Timestamp(milliseconds: 0)
     private var counter: UInt64 = 0
     private var progress: UInt64?
     /// How long replication has not got on, between steps that reached the bucket. What lies around one that did not is
@@ -23,7 +24,9 @@ package struct AliveWriter {
     /// - Returns: milliseconds until the next step.
     package mutating func step(on bucket: any Bucket) throws(ReplicationError) -> Int {
         guard let epoch = host.aliveEpoch else { return ReplicationLimits.aliveLookMilliseconds }
-        if epoch != self.epoch { (self.epoch, counter, progress) = (epoch, 0, nil) }
+        if epoch != self.epoch {
+            (self.epoch, since, counter, progress) = (epoch, host.now, 0, nil)
+        }
         // A leader that reaches the bucket here and ships nothing is none, whatever keeps it from that.
         let (now, progress) = (host.uptime, host.progress.count)
         if progress != self.progress {
@@ -36,7 +39,8 @@ package struct AliveWriter {
             return ReplicationLimits.beatMilliseconds
         }
         let document = AliveDocument(
-            storeID: store.id.description, epoch: epoch, counter: counter + 1,
+            storeID: store.id.description, epoch: epoch, host: host.settings.hostName,
+            since: since, counter: counter + 1,
             segment: store.replicationState?.position.number ?? 0, time: host.now)
         do throws(ReplicationError) {
             try bucket.put(ShardNames.alive(epoch), document.bytes)

@@ -19,7 +19,6 @@ struct Follower {
     private var lastSegment: Int64
     private var lastBaseLook: Int64
     private var knownEpoch: UInt64 = 0
-    private var leader = ""
     private var handover: HandoverRequest
     private var obstacle: Obstacle
     let ungiven: UngivenPayloads
@@ -71,7 +70,9 @@ struct Follower {
     /// What it lacks although its steps succeed; nil: nothing.
     var problem: String? { ungiven.problem }
 
-    private static let claimMilliseconds = 2 * Int64(ReplicationLimits.handoverMilliseconds)
+    private static let claimMilliseconds = ReplicationLimits.leaderlessMilliseconds
+
+    private var leader: String { watch.leader ?? AliveDocument.unknownHost }
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
         do {
@@ -163,7 +164,8 @@ struct Follower {
             return try takeOver(handover.request, on: bucket)
         }
         if handover.isUnasked, hasCaughtUp {
-            try handover.ask(leader, of: leadersEpoch(on: bucket), on: bucket)
+            // That of the last segment, once all were applied.
+            try handover.ask(leader, of: store.replicationState?.epoch ?? 0, on: bucket)
         }
         if last != nil { return .next(.again) }
         try watch.look(at: now, applied: log.position.number, on: bucket)
@@ -235,27 +237,17 @@ struct Follower {
             items, of: last.head.epoch, at: last.position, on: bucket,
             leaving: leaves ? { left.append($0) } : nil)
         log = ahead
-        try noteApplied(last.head, foundAt: foundAt, on: bucket)
+        noteApplied(last.head, foundAt: foundAt)
         return last.head
     }
 
-    private mutating func noteApplied(
-        _ head: Segment.Head, foundAt: Int64, on bucket: any Bucket
-    ) throws {
+    private mutating func noteApplied(_ head: Segment.Head, foundAt: Int64) {
         // Not when they were applied: the look for another one may have taken the bucket's whole time-out.
         host.noteMoved(at: foundAt)
         host.complete(upTo: store.lastSequence)
         guard head.epoch != knownEpoch else { return }
         knownEpoch = head.epoch
-        leader = Epochs.host(of: head.epoch, on: bucket)
-        host.noteLeader(leader)
-    }
-
-    /// The epoch of who leads: that of the last segment, once all were applied. There may be a newer one that was created
-    /// and in which nobody leads: by a host that another one was quicker than.
-    private func leadersEpoch(on bucket: any Bucket) throws -> UInt64 {
-        if hasCaughtUp, let state = store.replicationState { return state.epoch }
-        return try Epochs.newest(on: bucket)?.number ?? 0
+        watch.noteEpoch()
     }
 
     // MARK: - Taking the lead
@@ -374,7 +366,7 @@ struct Follower {
         }
         host.log(
             .warning,
-            "\(Epochs.host(of: head.epoch, on: bucket)) leads epoch \(head.epoch): this daemon follows it, when it can"
+            "\(AliveDocument.host(of: head.epoch, in: store.id, on: bucket)) leads epoch \(head.epoch): this daemon follows it, when it can"
         )
         (fenced, stuckSince) = (nil, nil)
         host.become(.follows)

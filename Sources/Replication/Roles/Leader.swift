@@ -28,7 +28,8 @@ struct Leader {
     /// is, on a full disk.
     private var saved: LostChanges.Saved?
     private var isDeposed = false
-    private var abandonedEpoch: (number: UInt64, since: Int64)?
+    /// The fence of another host that has the name after this store's last one, and since when it is known.
+    private var fenced: (epoch: UInt64, since: Int64)?
 
     /// - Parameter writer: after the fence of this run, where it has taken the lead already.
     init(_ store: BlobStore, _ host: any ReplicaHost, _ writer: LogWriter? = nil) {
@@ -51,7 +52,9 @@ struct Leader {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
-                if error as? ReplicationError != .stopped, !isDeposed { leadUnconfirmed() }
+                if error as? ReplicationError != .stopped, !isDeposed, fenced == nil {
+                    leadUnconfirmed()
+                }
                 throw error
             }
         }
@@ -67,8 +70,12 @@ struct Leader {
     /// one.
     private mutating func begin(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
-        if case .deposed(let epoch, let leader) = try Resumption.run(store, on: bucket) {
-            return try stepDown(because: leader, leads: epoch)
+        switch try Resumption.run(store, on: bucket) {
+        case .leads: fenced = nil
+        case .fenced(let epoch):
+            let milliseconds = wait(forLeaderOf: epoch)
+            guard milliseconds <= 0 else { return .next(.wait(milliseconds: milliseconds)) }
+        case .deposed(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
         }
         guard let state = store.replicationState else {
             throw ReplicaFailure(description: "the store belongs to no shard")
@@ -76,32 +83,45 @@ struct Leader {
         var log = LogFollower(storeID: store.id, after: state.position)
         let nonce = try self.nonce ?? host.prepareToLead()
         self.nonce = nonce
-        let store = store
-        let outcome: TakeOver.Outcome
-        do {
-            outcome = try host.takeOver(
-                store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
-                sequence: { store.shippedSequence }
-            ) { segment in
-                // A late request of an earlier run.
-                try Resumption.note(segment, of: store)
-            }
-        } catch let error as ReplicationError {
-            guard
-                case .deposed(let epoch, let leader) = try Resumption.outcome(
-                    of: error, state, on: bucket)
-            else { throw error }
-            return try stepDown(because: leader, leads: epoch)
+        let (store, abandoned) = (store, fenced?.epoch ?? 0)
+        let outcome = try host.takeOver(
+            store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
+            sequence: { store.shippedSequence }
+        ) { segment in
+            if segment.head.kind == .fence, segment.head.epoch <= abandoned { return true }
+            // A late request of an earlier run.
+            return try Resumption.note(segment, of: store)
         }
         switch outcome {
-        case .lost(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
+        // Its next step finds out what that means.
+        case .lost: break
         case .unknown(let error): throw error
         case .leads(let writer), .fenced(let writer, _):
+            fenced = nil
             epoch = writer.epoch
             hasOwnRevisions = true
             shipper = Shipper(store, writer)
         }
         return .next(.again)
+    }
+
+    /// How many milliseconds to wait before a fence counts as abandoned that nobody is seen to lead by.
+    private mutating func wait(forLeaderOf epoch: UInt64) -> Int {
+        let now = host.uptime
+        let since = fenced?.epoch == epoch ? fenced?.since ?? now : now
+        if fenced?.epoch != epoch {
+            host.log(
+                .warning,
+                "Another daemon has begun epoch \(epoch): changes are refused until it leads, or does not"
+            )
+            become(.changes)
+        }
+        fenced = (epoch, since)
+        let rest = since + ReplicationLimits.leaderlessMilliseconds - now
+        if rest <= 0 {
+            host.log(.notice, "Nobody leads epoch \(epoch): this daemon begins another one")
+        }
+        return Int(min(rest, Int64(ReplicationLimits.handoverLookMilliseconds)))
     }
 
     /// Takes changes before it is known whether this store still leads.
@@ -145,11 +165,6 @@ struct Leader {
         {
             try lookForHandover(on: bucket)
         }
-        if isEpochAbandoned(at: begun) {
-            host.log(.notice, "The newer epoch has no leader: this daemon begins another one")
-            self.shipper = nil
-            return .next(.again)
-        }
         // One that is sent again may be in the log already, from before they asked.
         let isAwaited = shipper.isPending ? false : host.beginSegment()
         switch try shipper.step(
@@ -174,14 +189,15 @@ struct Leader {
             if attempts >= Self.saidAttemptCount { problem = "replication is paused: \(why)" }
             try bucket.pause(beforeRetrying: attempts)
             return .next(.again)
-        case .deposed(let epoch):
-            return try stepDown(because: Epochs.host(of: epoch, on: bucket), leads: epoch)
+        case .deposed:
+            giveUpShipping()
+            return .next(.again)
         case .nothing where isHandingOver: return .next(.again)
         case .nothing:
             if begun >= nextLook {
-                if let head = try shipper.taken(on: bucket) {
-                    return try stepDown(
-                        because: Epochs.host(of: head.epoch, on: bucket), leads: head.epoch)
+                if try shipper.taken(on: bucket) != nil {
+                    giveUpShipping()
+                    return .next(.again)
                 }
                 nextLook = begun + Int64(ReplicationLimits.beatMilliseconds)
             }
@@ -221,20 +237,10 @@ struct Leader {
                 : ReplicationLimits.baseLookMilliseconds)
     }
 
-    /// Whether a newer epoch has been there for so long that its host has given it up: it left no fence, and
-    /// this store still ships. Nothing is collected while there is a newer epoch than the leader's.
-    private mutating func isEpochAbandoned(at now: Int64) -> Bool {
-        guard let newest = host.newestEpoch, newest > epoch else {
-            abandonedEpoch = nil
-            return false
-        }
-        if abandonedEpoch?.number != newest {
-            host.log(
-                .warning, "A newer epoch, \(newest), was created: another daemon may take over")
-            abandonedEpoch = (newest, now)
-        }
-        guard let since = abandonedEpoch?.since else { return false }
-        return now - since >= 2 * Int64(ReplicationLimits.handoverMilliseconds)
+    /// Somebody else has the next name. What that means is found out from the log, and no change is taken until then.
+    private mutating func giveUpShipping() {
+        shipper = nil
+        become(.changes)
     }
 
     // MARK: - Handing over
@@ -328,7 +334,7 @@ extension ReplicaHost {
     ) throws -> TakeOver.Outcome {
         let now = now
         let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
-            deposes: deposes, &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+            deposes: deposes, &log, of: store.replicationState?.epoch ?? 0, on: bucket,
             sequence: sequence, asOf: now, isLate: isLate, apply: apply)
         guard case .leads(let writer) = outcome else { return outcome }
         do { try lead(writer, nonce, beginsLogging: beginsLogging) } catch {

@@ -8,6 +8,8 @@ struct LeaderWatch {
     private var nextLook: Int64 = 0
     /// How far the log is, as the leader said last.
     private(set) var segment: UInt64 = 0
+    /// Who leads the epoch of the last segment that was applied; nil: its leader has not said so yet.
+    private(set) var leader: String?
 
     init(_ store: BlobStore, _ host: any ReplicaHost) {
         self.store = store
@@ -19,6 +21,9 @@ struct LeaderWatch {
 
     /// Something else shows that somebody leads, or led until now.
     mutating func end() { silence.end() }
+
+    /// Another epoch has begun: who leads it is looked for.
+    mutating func noteEpoch() { (leader, nextLook) = (nil, 0) }
 
     /// The bucket could not be read: that is no silence.
     mutating func interrupt() { silence.interrupt() }
@@ -33,10 +38,17 @@ struct LeaderWatch {
         let pause = min(
             ReplicationLimits.aliveLookMilliseconds,
             (host.settings.autoPromoteMilliseconds ?? .max) / 4)
-        nextLook = now + Int64(pause)
+        nextLook = now + Int64(min(pause, ReplicationLimits.handoverLookMilliseconds))
         let begun = host.uptime
         do throws(ReplicationError) {
-            let found = try read(epoch, on: bucket)
+            // What is damaged is none, as the log was there just now: a leader that lives writes it again.
+            let found = try AliveDocument.readable(
+                epoch, of: store.id.description, on: bucket)
+            if let found, found.host != leader {
+                leader = found.host
+                host.noteLeader(found.host)
+            }
+            if leader != nil { nextLook = now + Int64(pause) }
             guard silence.note(found, begunAt: begun, at: host.uptime), let found else { return }
             segment = found.segment
             if found.segment <= applied { host.noteMoved(at: now) }
@@ -55,18 +67,6 @@ struct LeaderWatch {
         nextLook = 0
         try look(at: host.uptime, applied: applied, on: bucket)
         return silence.milliseconds >= milliseconds && silence.isWatched
-    }
-
-    /// What the leader said last. What is damaged is none, as the log was there just now: a leader that lives writes it again.
-    private func read(
-        _ epoch: UInt64, on bucket: any Bucket
-    ) throws(ReplicationError) -> AliveDocument? {
-        do throws(ReplicationError) {
-            return try AliveDocument.read(epoch, of: store.id.description, on: bucket)
-        } catch {
-            guard case .damaged = error else { throw error }
-            return nil
-        }
     }
 }
 

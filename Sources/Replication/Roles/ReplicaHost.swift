@@ -62,9 +62,6 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
     // MARK: Requests for the lead
 
     func takePromotion() -> (any PromotionRequest)?
-
-    /// The highest epoch that was seen in the bucket other than by shipping; nil: none.
-    var newestEpoch: UInt64? { get }
 }
 
 package struct ReplicaSettings: Sendable {

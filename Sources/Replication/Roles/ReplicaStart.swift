@@ -73,38 +73,26 @@ package struct ReplicaStart {
                 byteCountMax: ReplicationLimits.documentByteCountMax)
         }
         try ShardCheck.run(store, host, on: bucket)
-        // A leader lists, too: who may not is told now.
-        _ = try Epochs.newest(on: bucket)
-        let (nonce, now) = (Nonce.random(), host.now)
-        let document = EpochDocument(
-            storeID: store.id.description, nonce: nonce, host: host.settings.hostName, time: now)
-        if try Epochs.create(1, document, on: bucket) {
-            try store.lead(epoch: 1, nonce: nonce, after: .start, isFirst: true, asOf: now)
-        } else {
-            try beginAgain(store, nonce, on: bucket)
-        }
-        host.log(.notice, "Began the shard \(name)")
-    }
-
-    /// Begins a shard that was begun before, and in which nothing was done: its host was interrupted.
-    private func beginAgain(_ store: BlobStore, _ nonce: Nonce, on bucket: any Bucket) throws {
+        // It may have been begun before, by a host that was interrupted and did nothing in it.
         var log = LogFollower(storeID: store.id, after: .start)
+        let (nonce, now) = (Nonce.random(), host.now)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
         let other = ReplicaFailure(
             description:
-                "\(host.settings.shardName) was begun by another run of this store: use another prefix, or if it has a leader, --follow with an empty --data"
+                "\(name) was begun by another run of this store: use another prefix, or if it has a leader, --follow with an empty --data"
         )
         let outcome: TakeOver.Outcome
         do {
             outcome = try takeOver.run(
-                deposes: true, &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
+                deposes: true, &log, of: 0, on: bucket, sequence: { 0 }, asOf: now
             ) { segment in segment.head.kind == .fence }
         } catch ReplicationError.tooOld { throw other }
         if case .unknown(let error) = outcome { throw error }
         guard case .leads(let writer) = outcome else { throw other }
         try store.lead(
-            epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
-            asOf: host.now)
+            epoch: writer.epoch, nonce: nonce, after: writer.position,
+            isFirst: writer.epoch == 1, asOf: now)
+        host.log(.notice, "Began the shard \(name)")
     }
 
     // MARK: - Seeding
@@ -207,8 +195,8 @@ enum ShardCheck {
             throw error
         }
         if let id, found.storeID == id.description { return true }
-        let newest = try Epochs.newest(on: bucket)
-        let leader = newest.map { ", led by \($0.document.host)" } ?? ""
+        let newest = try AliveDocument.newest(of: found.storeID, on: bucket)
+        let leader = newest.map { ", led by \($0.host)" } ?? ""
         throw ReplicaFailure(
             description:
                 "\(host.settings.shardName) contains the store \(found.storeID)\(leader), but \(directory) contains \(id?.description ?? "none"): to follow that shard, use --follow with an empty --data; to replicate this store, use another prefix"

@@ -79,6 +79,8 @@ package enum ReplicationLimits {
     /// How often it looks whether they are there still.
     package static let lostBaseLookMilliseconds: Int64 = 600_000
     package static let handoverMilliseconds = 10_000
+    /// How long nobody is seen to lead before a host leads again that led before, or may begin a shard, in milliseconds.
+    package static let leaderlessMilliseconds: Int64 = 20_000
     package static let firstBaseMilliseconds = 60_000
     /// How long a host that has no room for its store waits before it looks again, in milliseconds: twice as long each
     /// time, up to the most.

@@ -9,7 +9,7 @@ struct ReplicasCommand: ParsableCommand {
         commandName: "replicas",
         abstract: "Show who leads a replicated store, and what its bucket contains.",
         discussion: """
-            Prints the newest epoch and its host, the newest segment of the log and its age, the bases from \
+            Prints who leads and in which epoch, the newest segment of the log and its age, the bases from \
             which a restore can start, and the size of the objects of each kind. A leader says every 5.2 s \
             that it is alive: if it did so last much longer ago, no leader reaches the bucket.
 
@@ -48,7 +48,7 @@ private struct ObjectInventory {
         var bytes = 0
     }
 
-    static let kinds = ["epoch", "log", "base", "blob"]
+    static let kinds = ["log", "base", "blob"]
     private(set) var sizes: [String: Kind] = [:]
     private(set) var logNumbers: [UInt64] = []
 
@@ -86,17 +86,9 @@ private struct ReplicaReport {
             "url": url, "store_id": storeID, "objects": inventory.sizes,
         ]
         line("store", storeID)
-        if let newest = try Epochs.newest(on: bucket) {
-            let (host, since) = (newest.document.host, Self.text(newest.document.time))
-            members["leader"] =
-                ["epoch": newest.number, "host": host, "since": since] as JSONObject
-            line("leader", "\(HumanText.line(host)), epoch \(newest.number), since \(since)")
-        } else {
-            line("leader", "none")
-        }
         let head = try inventory.logNumbers.max().flatMap { try Segment.read($0, on: bucket)?.head }
+        try addLeader(head?.epoch ?? 0, of: storeID, on: bucket, asOf: now)
         addLog(head, asOf: now)
-        try addAlive(head?.epoch ?? 0, of: storeID, on: bucket, asOf: now)
         var catalog = BaseCatalog(of: storeID)
         try catalog.refresh(on: bucket)
         addBases(catalog)
@@ -147,7 +139,7 @@ private struct ReplicaReport {
         )
     }
 
-    private mutating func addAlive(
+    private mutating func addLeader(
         _ epoch: UInt64, of storeID: String, on bucket: S3Bucket, asOf now: Timestamp
     ) throws(ReplicationError) {
         let found: AliveDocument?
@@ -155,16 +147,19 @@ private struct ReplicaReport {
             found = try AliveDocument.read(epoch, of: storeID, on: bucket)
         } catch {
             guard case .damaged(_, let why) = error else { throw error }
-            return line("alive", "unknown: its object \(why)")
+            return line("leader", "unknown: the object of epoch \(epoch) \(why)")
         }
-        guard let found else { return line("alive", "no leader of epoch \(epoch) has said so yet") }
-        let age = now.milliseconds - found.time.milliseconds
+        guard let found else {
+            return line(
+                "leader", epoch == 0 ? "none" : "none of epoch \(epoch) has said that it leads yet")
+        }
+        let (since, age) = (Self.text(found.since), now.milliseconds - found.time.milliseconds)
+        members["leader"] = ["epoch": epoch, "host": found.host, "since": since] as JSONObject
         members["alive"] =
             ["epoch": epoch, "age_seconds": Double(age) / 1_000, "segment": found.segment]
             as JSONObject
-        line(
-            "alive", "\(HumanText.duration(milliseconds: age)) ago, as the leader of epoch \(epoch)"
-        )
+        line("leader", "\(HumanText.line(found.host)), epoch \(epoch), since \(since)")
+        line("alive", "\(HumanText.duration(milliseconds: age)) ago")
     }
 
     private mutating func addBases(_ catalog: BaseCatalog) {

@@ -193,18 +193,6 @@ struct ForeignObjectTests {
         try scene.goOn(leader)
     }
 
-    @Test("A newer epoch of another shard deposes nobody")
-    func foreignEpoch() throws {
-        let scene = try Scene()
-        let name = ShardNames.epoch(7)
-        try scene.shard.put(name, try #require(try scene.other.object(ShardNames.epoch(1))))
-        // It begins an epoch above that one: what is in the log decides, and there is nothing of it.
-        let leader = try scene.shard.leader(in: scene.folder)
-        try leader.waitForLog("Leading epoch 8 of")
-        for id in ["local", "2"] { #expect(try leader.publish(id).status == 201) }
-        try scene.goOn(leader)
-    }
-
     @Test("A base of another shard: no follower begins with it")
     func foreignBase() throws {
         let scene = try Scene()

@@ -49,8 +49,11 @@ final class Replication: Sendable {
     }
 
     /// Notes what is in the bucket. ``noteSaved(_:_:)`` follows when the file says so, too.
-    func noteShipped(_ sequence: UInt64, at position: LogPosition) {
+    ///
+    /// - Parameter epoch: of the segment; nil: the one before.
+    func noteShipped(_ sequence: UInt64, at position: LogPosition, of epoch: UInt64?) {
         shard.withLock { shard in
+            if let epoch { shard.state?.epoch = epoch }
             shard.state?.position = position
             shard.state?.sequence = sequence
         }
@@ -67,6 +70,7 @@ final class Replication: Sendable {
             if let shipped = shard.state, shipped.sequence >= state.sequence,
                 shipped.position.number > state.position.number
             {
+                now.epoch = shipped.epoch
                 now.position = shipped.position
                 now.sequence = shipped.sequence
             }
