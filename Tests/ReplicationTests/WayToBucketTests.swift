@@ -161,13 +161,13 @@ import Testing
         let sparse = try Proxy { request in
             switch request.number {
             case 0: page([], next: "a")
-            case 1: page(["epoch/1"], next: "b")
+            case 1: page(["base/1"], next: "b")
             default: page([], next: nil)
             }
         }
-        #expect(try sparse.bucket.names("epoch/") == ["epoch/1"])
+        #expect(try sparse.bucket.names("base/") == ["base/1"])
         let round = try Proxy { page([], next: $0.number % 2 == 0 ? "a" : "b") }
-        #expect(throws: ReplicationError.self) { try round.bucket.names("epoch/") }
+        #expect(throws: ReplicationError.self) { try round.bucket.names("base/") }
     }
 
     @Test("A blob's name says its number and its digest, and nothing else is one")

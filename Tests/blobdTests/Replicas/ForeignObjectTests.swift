@@ -107,7 +107,7 @@ struct ForeignObjectTests {
                 isInLog: false),
             Foreign(
                 name: "store.json", bytes: try #require(try scene.other.object("store.json")),
-                words: "\(scene.shard.url) contains the store \(theirs), led by", isInLog: false),
+                words: "\(scene.shard.url) contains the store \(theirs), but", isInLog: false),
             Foreign(
                 name: next, bytes: newer,
                 words:

@@ -26,6 +26,6 @@ struct PrefixNameTests {
         let restored = try shard.command("restore", shard.url, "--data", data.path("data"))
         #expect(restored.status == 0, "\(restored.errors)")
         // The objects are below the prefix as it was written.
-        #expect(try shard.names("epoch/").count >= 2)
+        #expect(try shard.names("alive/").count >= 2)
     }
 }
