@@ -70,6 +70,13 @@ struct RoleTests {
         try a.run { a.activity == .changes }
         let since = a.uptime
         #expect(a.store.refusesChanges)
+        // A bucket that is away is no reason to take changes that somebody else may have superseded.
+        a.bucket.onRequest = { (_, _) throws(ReplicationError) in throw .bucket("away") }
+        for _ in 0..<3 {
+            #expect(throws: ReplicationError.self) { try a.step() }
+            #expect(a.store.refusesChanges)
+        }
+        a.bucket.onRequest = { _, _ in }
         try a.run { a.isLeading }
         #expect(a.store.replicationState?.epoch == epoch + 1)
         let waited = a.uptime - since

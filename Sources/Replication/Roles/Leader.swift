@@ -28,7 +28,8 @@ struct Leader {
     /// is, on a full disk.
     private var saved: LostChanges.Saved?
     private var isDeposed = false
-    /// The fence of another host that has the name after this store's last one, and since when it is known.
+    /// The fence of another host that has the name after this store's last one, and since when it is known. Its epoch is
+    /// 0 until the log was read.
     private var fenced: (epoch: UInt64, since: Int64)?
 
     /// - Parameter writer: after the fence of this run, where it has taken the lead already.
@@ -84,13 +85,22 @@ struct Leader {
         let nonce = try self.nonce ?? host.prepareToLead()
         self.nonce = nonce
         let (store, abandoned) = (store, fenced?.epoch ?? 0)
-        let outcome = try host.takeOver(
-            store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
-            sequence: { store.shippedSequence }
-        ) { segment in
-            if segment.head.kind == .fence, segment.head.epoch <= abandoned { return true }
-            // A late request of an earlier run.
-            return try Resumption.note(segment, of: store)
+        let outcome: TakeOver.Outcome
+        do {
+            outcome = try host.takeOver(
+                store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
+                sequence: { store.shippedSequence }
+            ) { segment in
+                if segment.head.kind == .fence, segment.head.epoch <= abandoned { return true }
+                // A late request of an earlier run.
+                return try Resumption.note(segment, of: store)
+            }
+        } catch let error as ReplicationError {
+            guard
+                case .deposed(let epoch, let leader) = try Resumption.outcome(
+                    of: error, of: store, on: bucket)
+            else { throw error }
+            return try stepDown(because: leader, leads: epoch)
         }
         switch outcome {
         // Its next step finds out what that means.
@@ -239,7 +249,7 @@ struct Leader {
 
     /// Somebody else has the next name. What that means is found out from the log, and no change is taken until then.
     private mutating func giveUpShipping() {
-        shipper = nil
+        (shipper, fenced) = (nil, (0, host.uptime))
         become(.changes)
     }
 
