@@ -131,13 +131,21 @@ import Testing
                 on: old.bucket, asOf: clock.now, appendsEmpty: false)
         else { throw TestFailure("not unknown") }
         old.bucket.cut = { _ in .none }
+        let epoch = try #require(old.store.replicationState).epoch
+        func leads() -> Bool {
+            (try? LeadCheck.require(epoch, of: old.store, on: old.upkeep)) != nil
+        }
+        // Its own segment says nothing, but what is behind that does.
+        #expect(leads())
         let new = others[0]
         new.schedule = schedule
         guard case .leads = try new.takeOver() else { throw TestFailure("no lead") }
+        #expect(!leads())
         #expect(try new.store.get("last") == [7])
         let name = ShardNames.log(new.position.number - 1)
         try collectAll(new)
         #expect(objects[name] == nil)
+        #expect(!leads(), "the name is free, and a base is after it")
         // What it sends again is what the shard has.
         guard
             case .shipped = try old.shipper?.step(
