@@ -18,6 +18,9 @@
 #ifndef NUMBERS
 #define NUMBERS 1 /* uploads of one epoch */
 #endif
+#ifndef BASES
+#define BASES 2
+#endif
 
 #ifdef CONTENT_NAMES
 #define NUMBER(epoch, count) 1 /* blob/sha256-… */
@@ -33,7 +36,8 @@ byte next[NAMES + 1]; /* the next number, where there is a base after log/<n>; 0
 byte fences; /* names with fences, as bits */
 byte epochs; /* their number: the newest epoch */
 byte end; /* the last name */
-byte base; /* the newest base: the segments up to it may be collected */
+byte bases; /* how many there are */
+byte base; /* the newest one: the segments up to it may be collected */
 #define IS_FENCE(n) (fences & BIT(n))
 
 short uploaded; /* blobs that were ever there, as bits */
@@ -177,9 +181,9 @@ endless:
      * this writer appended after, for it was begun there, and be one of its earlier epochs. */
     :: atomic {
 #ifdef BASE_AT_FENCE
-        !pending[me] ->
+        !pending[me] && bases < BASES ->
 #else
-        !pending[me] && !IS_FENCE(confirmed[me]) ->
+        !pending[me] && bases < BASES && !IS_FENCE(confirmed[me]) ->
 #endif
             step = confirmed[me];
             do
@@ -187,7 +191,8 @@ endless:
             :: break
             od;
             if
-            :: next[step] == 0 ->
+            :: owner[step] == me && next[step] == 0 ->
+                bases++;
                 next[step] = NUMBER(epoch, count);
                 base = (step > base -> step : base);
                 printf("writer %d: base/%d, and the next number is %d\n", me, step, next[step])
@@ -211,8 +216,14 @@ active proctype Collector() {
 endBefore:
     atomic {
         begun > 0;
-        select(me: 1 .. begun);
-        /* LIST base/ */
+        select(me: 1 .. begun)
+    }
+#ifdef CHECKS_FIRST
+    goto asks;
+found:
+#endif
+    /* LIST base/ */
+    atomic {
         step = (end > RETENTION -> end - RETENTION : 0);
         do
         :: step > 0 && next[step] == 0 -> step--
@@ -222,10 +233,6 @@ endBefore:
         step = 0;
         printf("writer %d: collects what is older than base/%d\n", me, oldest)
     }
-#ifdef CHECKS_FIRST
-    goto check_;
-found:
-#endif
     /* A snapshot of its store, and what of the bases' is garbage by that. */
     atomic {
         select(blob: 1 .. BLOBS);
@@ -273,7 +280,7 @@ found:
 #if defined(NO_CHECK) || defined(CHECKS_FIRST)
     goto dooms;
 #endif
-check_:
+asks:
     skip;
 #ifdef LIST_FIRST
     atomic {
@@ -302,7 +309,6 @@ check_:
         :: step > end -> break
         od;
 #endif
-#ifndef CHECKS_FIRST
         oldest = step;
         step = 0
     }
@@ -315,12 +321,8 @@ check_:
         fi
     }
 #endif
-#else
-        if
-        :: base >= step -> step = 0; goto over
-        :: else -> step = 0; goto found
-        fi
-    }
+#ifdef CHECKS_FIRST
+    goto found;
 #endif
 dooms:
     atomic {
