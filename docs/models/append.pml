@@ -178,6 +178,12 @@ inline begin() {
     }
 }
 
+/* It is deposed, or gives up. */
+inline stop() {
+    at = 0; got = ABSENT; epoch = 0; leads[me] = 0;
+    goto endOver
+}
+
 active [WRITERS] proctype Writer() {
     byte me = _pid + 1;
     byte at; /* the next name: it knows all before it */
@@ -202,14 +208,14 @@ active [WRITERS] proctype Writer() {
 
     /* Reads the log to its end, and creates a fence there. */
 search:
-    if
-    :: at > NAMES -> goto over
-    :: else
-    fi;
 #ifdef NO_FENCES
-    atomic { object[at] == ABSENT -> epoch++; begin(); goto lead }
+    atomic { at <= NAMES && object[at] == ABSENT -> epoch++; begin(); goto lead }
 #endif
     atomic {
+        if
+        :: at > NAMES -> stop()
+        :: else
+        fi;
 #ifdef EARLY_EPOCH
         got = FENCE(chosen, me);
 #else
@@ -229,27 +235,20 @@ search:
             epoch = EPOCH(got); got = ABSENT; at++; begin(); goto lead
         :: OWNER(got) == me && !IS_FENCE(got) -> /* It was started again since it sent it. */
             got = ABSENT; acknowledge(at); at++; goto search
-        /* Somebody lives, and this writer takes over as planned, or automatically. */
-        :: OWNER(got) != me -> goto over
-        /* By force, it applies what it finds. Of a leader's own changes some may not be in the log: these
-         * remain good after fences, and no others' changes can go before them. */
+        /* As planned, or automatically, it gives up here, since somebody lives: a pause without an end. By
+         * force it applies what it finds. A leader's own changes, some of which may not be in the log,
+         * remain good after fences, but not after another writer's changes. */
 #ifdef MERGE
         :: OWNER(got) != me ->
 #else
         :: OWNER(got) != me && (IS_FENCE(got) || leads[me] == 0) ->
 #endif
             epoch = EPOCH(got); got = ABSENT; at++; goto search
+        :: else -> stop()
         fi
     }
 
 lead:
-    if
-    :: at > NAMES -> goto over
-    :: at <= NAMES
-#ifndef NO_FENCES
-    :: at <= NAMES -> goto search /* It is started again. */
-#endif
-    fi;
 #ifdef TWO_IN_FLIGHT
     /* The next one leaves before this one is answered, and may get there first. */
     if
@@ -269,6 +268,13 @@ lead:
     fi;
 #endif
     atomic {
+        if
+        :: at > NAMES -> stop()
+        :: at <= NAMES
+#ifndef NO_FENCES
+        :: at <= NAMES -> goto search /* It is started again. */
+#endif
+        fi;
         put(at, SEGMENT(epoch, me));
         if
         :: answer == created -> answer = 0; acknowledge(at); at++; goto lead
@@ -288,11 +294,11 @@ lead:
 #elif !defined(NO_FENCES)
         :: IS_FENCE(got) -> got = ABSENT; goto search /* It waits for a segment, and fences again. */
 #endif
-        :: else /* Deposed. */
+        :: else -> stop()
         fi
     }
-over:
-    atomic { at = 0; got = 0; epoch = 0; leads[me] = 0 }
+endOver:
+    false
 }
 
 /* Carries out what is late. */

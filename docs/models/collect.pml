@@ -143,6 +143,32 @@ inline apply() {
     at++
 }
 
+/* Its fence, at `at`, counts. */
+inline begins() {
+    /* It leads behind a fence of the history, and so knows all that was, or will be, told; … */
+    printf("writer %d: leads from log/%d\n", me, at + 1);
+    assert(history[at] == FENCE(epoch + 1, me));
+    /* … and nobody else's changes came before its own. */
+    led = (led == 0 -> at + 1 : led);
+    step = led;
+    do
+    :: step <= at -> assert(IS_FENCE(history[step]) || OWNER(history[step]) == me); step++
+    :: else -> break
+    od;
+    step = 0;
+    verifies = false;
+    got = ABSENT;
+    end = 0;
+    epoch++;
+    at++
+}
+
+/* It is deposed, or gives up. */
+inline stop() {
+    at = 0; epoch = 0; got = ABSENT; end = 0; led = 0; verifies = false;
+    goto endOver
+}
+
 active [WRITERS] proctype Writer() {
     byte me = _pid + 1;
     byte at; /* the next name: it knows all before it */
@@ -164,11 +190,11 @@ active [WRITERS] proctype Writer() {
     }
 
 search:
-    if
-    :: at > NAMES -> goto over
-    :: else
-    fi;
     atomic {
+        if
+        :: at > NAMES -> stop()
+        :: else
+        fi;
         put(at, FENCE(epoch + 1, me));
         if
         :: answer == created -> answer = 0; got = FENCE(epoch + 1, me)
@@ -178,10 +204,11 @@ search:
         if
         :: got == ABSENT -> goto search
         :: OWNER(got) == me && IS_FENCE(got) ->
-            verifies = true;
 #ifdef NO_BASE_CHECK
-            goto fenced
+            begins();
+            goto lead
 #else
+            verifies = true;
             goto look
 #endif
         :: OWNER(got) != me && IS_FENCE(got) ->
@@ -192,7 +219,7 @@ search:
             goto look
 #endif
         :: got != ABSENT && !IS_FENCE(got) && (OWNER(got) == me || led == 0) -> apply(); goto search
-        :: got != ABSENT && !IS_FENCE(got) && OWNER(got) != me && led != 0 -> goto over
+        :: got != ABSENT && !IS_FENCE(got) && OWNER(got) != me && led != 0 -> stop()
         fi
     }
 
@@ -200,13 +227,13 @@ look:
     atomic {
         listBases();
         if
-        :: at > end && verifies -> goto fenced
+        :: at > end && verifies -> begins(); goto lead
         :: at > end && !verifies -> apply(); end = 0; goto search
         /* Something continues it. */
         :: at <= end && got == history[at] && !verifies -> apply(); end = 0; goto search
         /* It is void. A writer with changes of its own gives up: a base may have others in their place. */
 #ifndef AGAIN_FROM_BASE
-        :: at <= end && led != 0 -> goto over
+        :: at <= end && led != 0 -> stop()
         :: at <= end && led == 0 ->
 #else
         :: at <= end ->
@@ -220,30 +247,10 @@ look:
         fi
     }
 
-fenced:
-    atomic {
-        /* It leads behind a fence of the history, and so knows all that was, or will be, told; … */
-        printf("writer %d: leads from log/%d\n", me, at + 1);
-        assert(history[at] == FENCE(epoch + 1, me));
-        /* … and nobody else's changes came before its own. */
-        led = (led == 0 -> at + 1 : led);
-        step = led;
-        do
-        :: step <= at -> assert(IS_FENCE(history[step]) || OWNER(history[step]) == me); step++
-        :: else -> break
-        od;
-        step = 0;
-        verifies = false;
-        got = ABSENT;
-        end = 0;
-        epoch++;
-        at++
-    }
-
 lead:
     if
-    :: at <= NAMES ->
-        atomic {
+    :: atomic {
+        at <= NAMES ->
             put(at, SEGMENT(epoch, me));
             if
             :: answer == created -> answer = 0; acknowledge(); goto lead
@@ -254,9 +261,9 @@ lead:
             :: got == SEGMENT(epoch, me) -> got = ABSENT; acknowledge(); goto lead
             :: got == ABSENT -> goto lead /* It was collected in between. */
             :: IS_FENCE(got) -> got = ABSENT; goto search /* It fences again, after fences alone. */
-            :: got != ABSENT && got != SEGMENT(epoch, me) && !IS_FENCE(got) -> goto over /* Deposed. */
+            :: got != ABSENT && got != SEGMENT(epoch, me) && !IS_FENCE(got) -> stop()
             fi
-        }
+    }
     :: atomic {
         at - 1 > base ->
 #ifdef STALE_LIST
@@ -275,17 +282,10 @@ lead:
             od;
             goto search
     }
-    :: at > NAMES -> goto over
+    :: atomic { at > NAMES && at - 1 <= base -> stop() }
     fi;
-over:
-    atomic {
-        at = 0;
-        epoch = 0;
-        got = ABSENT;
-        end = 0;
-        led = 0;
-        verifies = false
-    }
+endOver:
+    false
 }
 
 /* What requests of somebody who is paused, or gone, still do. */
