@@ -204,6 +204,11 @@ endless:
     od
 }
 
+inline stop() {
+    me = 0; blob = 0; oldest = 0; isKept = false; wasNamed = false; step = 0;
+    goto endOver
+}
+
 /* The garbage collection of one writer, which may pause before each step, for whatever time. One
  * deletion is enough: nobody else's steps depend on it. */
 active proctype Collector() {
@@ -266,7 +271,7 @@ found:
 #endif
         wasNamed = false;
         if
-        :: isKept -> goto over
+        :: isKept -> stop()
         :: else -> oldest = 0
         fi
     }
@@ -274,18 +279,17 @@ found:
     atomic {
         if
         :: uploaded & BIT(blob)
-        :: else -> goto over
+        :: else -> stop()
         fi
     }
 #if defined(NO_CHECK) || defined(CHECKS_FIRST)
     goto dooms;
 #endif
 asks:
-    skip;
 #ifdef LIST_FIRST
     atomic {
         if
-        :: base > confirmed[me] -> goto over
+        :: base > confirmed[me] -> stop()
         :: else
         fi
     }
@@ -295,7 +299,7 @@ asks:
 #if defined(LIST_ALL) && !defined(AT_FENCE)
         /* After a fence alone an earlier leader may fence again. */
         if
-        :: IS_FENCE(confirmed[me]) -> goto over
+        :: IS_FENCE(confirmed[me]) -> stop()
         :: else
         fi;
 #endif
@@ -305,7 +309,7 @@ asks:
         :: step <= end && owner[step] == me && !IS_FENCE(step) -> step++
         :: step <= end && step <= base && !IS_FENCE(step) -> break /* It was collected. */
         :: step <= end && (owner[step] != me || IS_FENCE(step)) && (step > base || IS_FENCE(step)) ->
-            step = 0; goto over
+            stop()
         :: step > end -> break
         od;
 #endif
@@ -316,7 +320,7 @@ asks:
     /* LIST base/ */
     atomic {
         if
-        :: base >= oldest -> goto over
+        :: base >= oldest -> stop()
         :: else
         fi
     }
@@ -328,8 +332,9 @@ dooms:
     atomic {
         printf("writer %d: deletes blob %d\n", me, blob);
         doomed = blob;
-        check()
+        check();
+        stop()
     }
-over:
-    atomic { me = 0; blob = 0; oldest = 0; isKept = false; wasNamed = false; step = 0 }
+endOver:
+    false
 }
