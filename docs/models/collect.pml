@@ -17,7 +17,7 @@
 #define EPOCH(object) ((object) / 16)
 #define OWNER(object) (((object) / 2) % 8)
 #define IS_FENCE(object) ((object) % 2 == 1)
-#define OTHER 0 /* the writer of a void fence that is not this one's */
+#define OTHER 0 /* stands for the writer of a void fence that is not this one's */
 #define BIT(writer) (1 << (writer))
 
 /* What was created first at log/<n>: the one history. [0] is the store's beginning. */
@@ -46,7 +46,7 @@ byte before; /* the base before it, which LIST base/ may still show */
 #endif
 
 byte begun; /* writers are numbered in the order in which they begin */
-mtype = { created, exists, lost, created_and_lost, late, created_late, created_in_a_gap };
+mtype = { created, exists, lost, created_and_lost, late, created_late, created_in_a_gap, void_one };
 mtype answer; /* of the request in the same step */
 byte step;
 byte told; /* for REACH: which writers acknowledged something */
@@ -103,8 +103,8 @@ inline get(name) {
     if
     :: got = history[name]
     :: MAY_BE_ABSENT(name) -> got = ABSENT
-    :: MAY_BE_ABSENT(name) && name <= base -> got = FENCE_AT(name, me)
-    :: MAY_BE_ABSENT(name) && name <= base -> got = FENCE_AT(name, OTHER)
+    :: MAY_BE_ABSENT(name) && name <= base -> got = FENCE_AT(name, me); tell(name, got, void_one)
+    :: MAY_BE_ABSENT(name) && name <= base -> got = FENCE_AT(name, OTHER); tell(name, got, void_one)
     fi
 }
 
@@ -193,7 +193,26 @@ search:
     atomic {
         if
         :: at > NAMES -> stop()
-        :: else
+        :: at <= NAMES
+        :: at < NAMES && led == 0 ->
+            /* By force, it may apply what is before its fence later, and goes on from any name. */
+            select(end: (at + 1) .. NAMES);
+            if
+            :: history[end] == ABSENT -> end = 0; goto search
+            :: else -> get(end)
+            fi;
+            if
+            :: got == ABSENT -> end = 0; goto search
+            :: else -> at = end; end = 0
+            fi;
+            if
+#ifdef TRUST_LAST
+            :: true -> epoch = EPOCH(got); got = ABSENT; at++; goto search
+#else
+            :: IS_FENCE(got) -> verifies = OWNER(got) == me; goto look
+            :: !IS_FENCE(got) -> apply(); goto search
+#endif
+            fi
         fi;
         put(at, FENCE(epoch + 1, me));
         if
