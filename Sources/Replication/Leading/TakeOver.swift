@@ -89,6 +89,7 @@ package struct TakeOver {
         if let oldest = try BaseManifest.numbers(on: bucket).first, applied.number < oldest {
             throw ReplicationError.tooOld(position: applied.number)
         }
+        if let end, end.head.kind == .fence { try Fence.require(end, on: bucket) }
         var position = end?.position ?? applied
         var (epoch, last) = (end?.head.epoch ?? epoch, end?.head.sequence ?? sequence)
         var asked: UInt64?
