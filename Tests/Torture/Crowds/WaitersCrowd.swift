@@ -38,10 +38,10 @@ struct WaitersCrowd: CrowdKind {
     mutating func come() throws {
         sockets = try (0..<daemon.size.clients).map { number in
             var request = helloFrame
-            try RequestFrame.compose(.watch, requestID: 2, into: &request) {
+            try RequestFrame.compose(.call, flags: .watch, requestID: 2, into: &request) {
                 (out) throws(ProtocolError) in
-                try Watch.Request.compose(
-                    owner: "owner \(number)", cursor: "latest", into: &out)
+                try Call.Request.compose(
+                    .get, target: "/v1/users/owner%20\(number)/changes?since=latest", into: &out)
             }
             let socket = try RawSocket.connect(to: daemon.socket)
             var received: [UInt8] = []
