@@ -77,7 +77,7 @@ private func checkResponses(_ bytes: RawSpan) {
 private func checkHeads(_ bytes: RawSpan) {
     guard bytes.byteCount >= 2 else { return }
     let head = bytes.extracting(droppingFirst: 2)
-    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1) & 0x1F))
+    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1)))
     for operation in Opcode.allCases where operation.rawValue == bytes.byte(0) & 15 {
         checkRequestHead(head, operation, flags.intersection(operation.knownFlags))
     }
@@ -94,7 +94,7 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
         case .put:
             let request = try Put.Request.parse(head, flags: flags)
             let draft = Put.Draft(request)
-            precondition(draft.flags == flags)
+            precondition(draft.flags == flags.subtracting(.replicated))
             try! draft.compose(into: &out)
         case .get:
             let request = try Get.Request.parse(head, flags: flags)
@@ -114,7 +114,7 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
             var said = request.condition.flags
             if request.isWatch { said.insert(.watch) }
             if request.coding == .gzip { said.insert(.bodyIsGzip) }
-            precondition(said == flags)
+            precondition(said == flags.subtracting(.replicated))
             let (path, query) = request.split(head)
             precondition(path.end <= request.target.end && query.end <= request.target.end)
             try! Call.Request.compose(

@@ -102,7 +102,7 @@ import Testing
 
     /// The same place for the same letter, as long as a cursor.
     fileprivate static func cursor(_ letter: Character) -> String {
-        String(repeating: letter, count: WireLimits.cursorByteCount)
+        String(repeating: letter, count: 32)
     }
 
     fileprivate static var head: [UInt8] {

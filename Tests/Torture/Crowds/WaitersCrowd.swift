@@ -118,8 +118,7 @@ struct WaitersCrowd: CrowdKind {
             let heard = try sockets[number].answers()[0]
             delays.append(Clock.nanoseconds() - start)
             try require(
-                heard.frameFields.starts(with: [1, 0, 0, 0, 0])
-                    && heard.text.contains("\"id\":\"of \(number)\""),
+                try ChangePage(document: heard.body).changes.map(\.id) == ["of \(number)"],
                 "client \(number) heard of something else: \(heard.text)")
         }
         for (number, socket) in sockets.enumerated() {

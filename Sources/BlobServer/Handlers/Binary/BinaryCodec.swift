@@ -16,7 +16,6 @@ enum BinaryCodec {
                 return append(.problem(.outcomeMismatch), frame, into: &batch)
             }
             append(record, part, created: created, frame, into: &batch)
-        case .echo(let body): append(frame, status: 200, body: body, into: &batch)
         case .problem(let error):
             var body: [UInt8] = []
             Problem.compose(error, into: &body)
@@ -28,12 +27,15 @@ enum BinaryCodec {
         _ document: Answer.Document, _ frame: RequestFrame, continues: Bool,
         into batch: inout AnswerBatch
     ) {
-        var mediaType: [UInt8] = []
-        if document.status != 204 { mediaType.append(document.mediaType) }
         var head: [UInt8] = []
-        Call.Response.compose(
-            revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
-            location: (document.location ?? "").utf8.span.bytes, into: &head)
+        // The answer to a ping has none.
+        if frame.operation == .call {
+            var mediaType: [UInt8] = []
+            if document.status != 204 { mediaType.append(document.mediaType) }
+            Call.Response.compose(
+                revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
+                location: (document.location ?? "").utf8.span.bytes, into: &head)
+        }
         append(
             frame, status: document.status, head: head, body: document.body, continues: continues,
             into: &batch)
