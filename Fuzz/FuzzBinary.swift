@@ -77,8 +77,7 @@ private func checkResponses(_ bytes: RawSpan) {
 private func checkHeads(_ bytes: RawSpan) {
     guard bytes.byteCount >= 2 else { return }
     let head = bytes.extracting(droppingFirst: 2)
-    // The fourth bit stands for the one that says that a body is coded.
-    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1) & 7) | UInt16(bytes.byte(1) & 8) << 1)
+    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1)))
     for operation in Opcode.allCases where operation.rawValue == bytes.byte(0) & 15 {
         checkRequestHead(head, operation, flags.intersection(operation.knownFlags))
     }
@@ -95,24 +94,27 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
         case .put:
             let request = try Put.Request.parse(head, flags: flags)
             let draft = Put.Draft(request)
-            precondition(draft.flags == flags)
+            precondition(draft.flags == flags.subtracting(.replicated))
             try! draft.compose(into: &out)
         case .get:
             let request = try Get.Request.parse(head, flags: flags)
             precondition(request.part.end <= head.byteCount)
             precondition(flags.contains(.rangeGiven) == (request.range != nil))
+            guard !flags.contains(.digestGiven) else {
+                try! Get.Request.compose(
+                    digest: request.id.of(head), range: request.range, into: &out)
+                break
+            }
             try! Get.Request.compose(
                 id: request.id.of(head).text(), part: request.part.of(head).text(),
                 range: request.range,
                 into: &out)
-        case .getBlob:
-            let request = try GetBlob.Request.parse(head, flags: flags)
-            try! GetBlob.Request.compose(
-                digest: request.digest.of(head), range: request.range, into: &out)
         case .call:
             let request = try Call.Request.parse(head, flags: flags)
-            let coding: RequestFlags = request.coding == .gzip ? .bodyIsGzip : []
-            precondition(request.condition.flags.union(coding) == flags)
+            var said = request.condition.flags
+            if request.isWatch { said.insert(.watch) }
+            if request.coding == .gzip { said.insert(.bodyIsGzip) }
+            precondition(said == flags.subtracting(.replicated))
             let (path, query) = request.split(head)
             precondition(path.end <= request.target.end && query.end <= request.target.end)
             try! Call.Request.compose(
@@ -120,14 +122,6 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
                 device: request.device?.text, mediaType: request.mediaType?.text,
                 condition: request.condition,
                 into: &out)
-        case .watch:
-            let request = try Watch.Request.parse(head)
-            try! Watch.Request.compose(
-                limit: request.limit, owner: request.owner.of(head).text(),
-                cursor: request.cursor.of(head).text(), isRead: request.isRead,
-                actionState: request.actionState, group: request.group.of(head).text(),
-                app: request.app.of(head).text(), platform: request.platform.of(head).text(),
-                targetHost: request.targetHost.of(head).text(), into: &out)
         }
     } catch {
         precondition(error.status == 400 && !error.detail.isEmpty)
@@ -160,11 +154,6 @@ private func checkResponseHeads(_ head: RawSpan) {
         Call.Response.compose(
             revision: response.revision, mediaType: response.mediaType.of(head),
             location: response.location.of(head), into: &out)
-        precondition(out.span.bytes.equals(head))
-    }
-    if let response = try? Watch.Response.parse(head) {
-        out = []
-        response.compose(next: response.next.of(head), into: &out)
         precondition(out.span.bytes.equals(head))
     }
 }

@@ -116,6 +116,8 @@ public struct Answer: Sendable {
     public let requestID: UInt32
     /// The outcome of the request.
     public let outcome: Outcome
+    /// Whether another answer to the request will follow.
+    public let continues: Bool
 
     /// The outcome of a request.
     public enum Outcome: Sendable {
@@ -127,8 +129,6 @@ public struct Answer: Sendable {
         case payload(PayloadInfo)
         /// A call succeeded; `DaemonCall.read` reads its answer.
         case called(CallAnswer)
-        /// A watch has changes, or sends a heartbeat. More will follow.
-        case changes(WatchedPage)
         /// This request failed. The connection remains usable.
         case failed(ClientError)
     }
@@ -153,25 +153,6 @@ public struct CallAnswer: Sendable, Hashable {
         mediaType = response.mediaType.of(head).text()
         location = response.location.isEmpty ? nil : response.location.of(head).text()
         self.body = body
-    }
-}
-
-/// A page of a watch.
-public struct WatchedPage: Sendable, Hashable {
-    /// The number of changes; 0 is a heartbeat.
-    public let changeCount: Int
-    /// Whether more follow immediately.
-    public let hasMore: Bool
-    /// The cursor after these changes.
-    public let next: String
-    /// The page as JSON, for `ChangePage`.
-    public let document: [UInt8]
-
-    init(_ response: Watch.Response, head: RawSpan, _ document: [UInt8]) {
-        changeCount = Int(response.changeCount)
-        hasMore = response.hasMore
-        next = response.next.of(head).text()
-        self.document = document
     }
 }
 

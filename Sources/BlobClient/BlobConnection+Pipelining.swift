@@ -45,27 +45,32 @@ extension BlobConnection {
         _ digest: PayloadDigest, range: WireRange? = nil, acceptsGzip: Bool = false,
         isHeadOnly: Bool = false
     ) throws(ClientError) -> UInt32 {
-        let flags = Get.flags(acceptsGzip: acceptsGzip, range: range, isHeadOnly: isHeadOnly)
+        let flags = Get.flags(
+            acceptsGzip: acceptsGzip, range: range, isHeadOnly: isHeadOnly, isByDigest: true)
         let bytes = digest.bytes
-        return try queue(.getBlob, flags: flags) { (out) throws(ProtocolError) in
-            try GetBlob.Request.compose(digest: bytes.span.bytes, range: range, into: &out)
+        return try queue(.get, flags: flags) { (out) throws(ProtocolError) in
+            try Get.Request.compose(digest: bytes.span.bytes, range: range, into: &out)
         }
     }
 
     /// Queues a call with a copy of its body. The answer is `called`, for the call's `read`.
+    ///
+    /// As a watch, which only the call for an owner's changes can be, it is answered at once, and again whenever there are
+    /// more changes, until an answer does not continue. The connection cannot be used for anything else.
     public mutating func queueCall<Answer>(
-        _ call: DaemonCall<Answer>
+        _ call: DaemonCall<Answer>, isWatch: Bool = false
     ) throws(ClientError) -> UInt32 {
-        let requestID = try queueHead(of: call)
+        let requestID = try queueHead(of: call, isWatch: isWatch)
         queueBody(call.body.span.bytes)
         return requestID
     }
 
     /// Queues a call without its body, which must be sent next.
     mutating func queueHead<Answer>(
-        of call: DaemonCall<Answer>
+        of call: DaemonCall<Answer>, isWatch: Bool = false
     ) throws(ClientError) -> UInt32 {
         var flags = call.condition.flags
+        if isWatch { flags.insert(.watch) }
         if call.coding == .gzip { flags.insert(.bodyIsGzip) }
         return try queue(.call, flags: flags, bodyByteCount: UInt64(call.body.count)) {
             (out) throws(ProtocolError) in
@@ -73,45 +78,6 @@ extension BlobConnection {
                 call.method, target: call.target, device: call.device, mediaType: call.mediaType,
                 condition: call.condition, into: &out)
         }
-    }
-
-    /// Queues a subscription to an owner's changes. It is answered with `changes` repeatedly, until it has `failed`.
-    /// The connection cannot be used for anything else.
-    ///
-    /// - Parameters:
-    ///   - owner: whose changes.
-    ///   - since: `0`, `latest`, or a cursor.
-    ///   - limit: the most changes in one answer, 1…1,000.
-    ///   - filter: notifications that do not match are reported as left, without their records.
-    public mutating func queueWatch(
-        of owner: String, since: String = "0", limit: Int = 100,
-        matching filter: NotificationFilter = NotificationFilter()
-    ) throws(ClientError) -> UInt32 {
-        try refuseEmpty([
-            (filter.group, .badGroup, "group"), (filter.app, .badApp, "app"),
-            (filter.platform, .badPlatform, "platform"),
-            (filter.targetHost, .badTargetHost, "target host"),
-        ])
-        if filter.status != nil {
-            throw .invalid(
-                ProtocolError(.badQuery, "a watch has no status: ask for pages of changes"))
-        }
-        return try queue(.watch) { (out) throws(ProtocolError) in
-            try Watch.Request.compose(
-                limit: limit, owner: owner, cursor: since, isRead: filter.isRead,
-                actionState: filter.actionState?.rawValue, group: filter.group ?? "",
-                app: filter.app ?? "", platform: filter.platform ?? "",
-                targetHost: filter.targetHost ?? "", into: &out)
-        }
-    }
-}
-
-/// Throws `invalid` for an empty text, which on the wire looks like an absent one.
-func refuseEmpty(
-    _ texts: [(text: String?, code: ErrorCode, name: String)]
-) throws(ClientError) {
-    for (text, code, name) in texts where text == "" {
-        throw .invalid(ProtocolError(code, "the \(name) must not be empty"))
     }
 }
 

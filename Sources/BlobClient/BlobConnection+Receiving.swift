@@ -34,10 +34,12 @@ extension BlobConnection {
             throw .protocolViolation(
                 "the answer is to request \(header.requestID), but \(request.id) is next")
         }
+        guard !header.continues || request.flags.contains(.watch) else {
+            throw .protocolViolation("the answer to request \(request.id) continues")
+        }
         let outcome = try receiveOutcome(header, of: request, sink)
-        // A watch is answered repeatedly, until it fails.
-        if case .changes = outcome {} else { unanswered.removeFirst() }
-        return Answer(requestID: request.id, outcome: outcome)
+        if !header.continues { unanswered.removeFirst() }
+        return Answer(requestID: request.id, outcome: outcome, continues: header.continues)
     }
 
     private mutating func receiveOutcome(
@@ -47,7 +49,7 @@ extension BlobConnection {
         if header.status >= 400 { return .failed(try receiveProblem(header)) }
         let head = try receiveHead(header)
         switch request.operation {
-        case .get, .getBlob:
+        case .get:
             let response = try parsed(head, Get.Response.parse)
             let info = PayloadInfo(response, head: head.span.bytes)
             return try receivePayload(header, info, of: request, sink)
@@ -60,10 +62,6 @@ extension BlobConnection {
             let body = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
             return .called(
                 CallAnswer(response, head: head.span.bytes, status: header.status, body))
-        case .watch:
-            let response = try parsed(head, Watch.Response.parse)
-            let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
-            return .changes(WatchedPage(response, head: head.span.bytes, page))
         case .ping, .hello:
             _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
             return .done

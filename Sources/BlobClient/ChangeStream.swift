@@ -89,11 +89,9 @@ private actor FeedSource {
     /// - Returns: no changes if it was stopped.
     func next() -> Result<[NotificationChange], ClientError> {
         do throws(ClientError) {
-            while let page = try reader.next() {
+            while let (page, _) = try reader.next() {
                 // The others are heartbeats.
-                guard page.changeCount > 0 else { continue }
-                let changes = try ChangePage(document: page.document).changes
-                if !changes.isEmpty { return .success(changes) }
+                if !page.changes.isEmpty { return .success(page.changes) }
             }
             return .success([])
         } catch {
@@ -143,9 +141,9 @@ package struct FeedSubscription: ~Copyable {
         self.connect = connect
     }
 
-    /// Waits for the next page, which may be empty. Nil if it was stopped. Throws `noDaemon` if a daemon was never
+    /// Waits for the next page, which may be empty, and its JSON. Nil if it was stopped. Throws `noDaemon` if a daemon was never
     /// reached, `resync`, and refusals of the daemon.
-    package mutating func next() throws(ClientError) -> WatchedPage? {
+    package mutating func next() throws(ClientError) -> (page: ChangePage, document: [UInt8])? {
         while !stop.isStopped {
             do throws(ClientError) {
                 return try receive()
@@ -159,28 +157,30 @@ package struct FeedSubscription: ~Copyable {
         return nil
     }
 
-    private mutating func receive() throws(ClientError) -> WatchedPage {
+    private mutating func receive() throws(ClientError) -> (page: ChangePage, document: [UInt8]) {
         var current: BlobConnection
         if let kept = connection.take() {
             current = kept
         } else {
             current = try connect()
             hasBegun = true
-            _ = try current.queueWatch(
-                of: owner, since: cursor, limit: limit, matching: filter)
+            _ = try current.queueCall(
+                .changes(of: owner, since: cursor, limit: limit, matching: filter),
+                isWatch: true)
             try current.flush()
             // The daemon may be silent from now on. Its exit is noticed.
             current.socket.setTimeout(milliseconds: 0)
         }
-        let outcome = try current.receive().outcome
-        switch outcome {
-        case .changes(let page):
+        let answer = try current.receive()
+        switch answer.outcome {
+        case .called(let called) where answer.continues:
+            let page = try ChangePage(document: called.body)
             connection = consume current
             cursor = page.next
             pauseMilliseconds = Self.firstPauseMilliseconds
-            return page
+            return (page, called.body)
         case .failed(let error): throw error
-        default: throw current.unexpected(outcome)
+        default: throw current.unexpected(answer.outcome)
         }
     }
 }

@@ -150,7 +150,9 @@ extension CallTarget {
     package static func category(
         _ name: String, _ app: String?
     ) throws(ClientError) -> CallTarget {
-        try refuseEmpty([(name, .badCategory, "category")])
+        guard !name.isEmpty else {
+            throw .invalid(ProtocolError(.badCategory, "the category must not be empty"))
+        }
         return CallTarget("/v1/categories/" + PercentCoding.encoded(name), [("app", app)])
     }
 

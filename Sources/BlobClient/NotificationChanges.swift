@@ -122,7 +122,7 @@ public struct NotificationFilter: Sendable, Hashable {
         case deleted
     }
 
-    /// Existing or deleted ones; nil: existing ones. `queueWatch` accepts only nil.
+    /// Existing or deleted ones; nil: existing ones.
     public var status: Status?
     /// Only notifications of this app. A feed does not report other apps' notifications, not even as `left`.
     public var app: String?
@@ -268,7 +268,7 @@ public struct ChangePage: Sendable, Hashable {
     /// Whether there are more changes now.
     public let hasMore: Bool
 
-    /// Reads the document of a `WatchedPage`.
+    /// Reads the document of a page.
     public init(document: [UInt8]) throws(ClientError) {
         self = try readDocument(document, ChangePage.init(_:))
     }

@@ -13,24 +13,24 @@ import Testing
     @Test func itGoesOnWhereItWasWhenTheDaemonComesBack() async throws {
         let daemons = try Daemons([
             { peer in
-                let watch = try peer.readRequest()
-                try Self.expect(watch, owner: "ann", cursor: "0")
-                try peer.answer(watch.frame, ["1", "2"], next: "b")
-                try peer.answer(watch.frame, [], next: "c")
+                let call = try peer.readRequest()
+                try Self.expect(call, owner: "ann", cursor: "0")
+                try peer.answer(call.frame, ["1", "2"], next: "b")
+                try peer.answer(call.frame, [], next: "c")
             },
             { peer in
-                let watch = try peer.readRequest()
+                let call = try peer.readRequest()
                 // The empty page moved the place on, though nobody was told.
-                try Self.expect(watch, owner: "ann", cursor: Self.cursor("c"))
-                try peer.answer(watch.frame, ["3"], next: "d")
+                try Self.expect(call, owner: "ann", cursor: Self.cursor("c"))
+                try peer.answer(call.frame, ["3"], next: "d")
                 try peer.answer(
-                    watch.frame, 503, body: Array(Self.problem(.stopping).utf8))
+                    call.frame, 503, body: Array(Self.problem(.stopping).utf8))
             },
             { peer in
-                let watch = try peer.readRequest()
-                try Self.expect(watch, owner: "ann", cursor: Self.cursor("d"))
+                let call = try peer.readRequest()
+                try Self.expect(call, owner: "ann", cursor: Self.cursor("d"))
                 try peer.answer(
-                    watch.frame, 410, body: Array(Self.problem(.resync).utf8))
+                    call.frame, 410, body: Array(Self.problem(.resync).utf8))
             },
         ])
         var ids: [String] = []
@@ -58,8 +58,8 @@ import Testing
         let isWatched = DispatchSemaphore(value: 0)
         let daemons = try Daemons([
             { peer in
-                let watch = try peer.readRequest()
-                try peer.answer(watch.frame, ["1"], next: "b")
+                let call = try peer.readRequest()
+                try peer.answer(call.frame, ["1"], next: "b")
                 isWatched.signal()
                 // Ends when the client has gone, and not before.
                 guard (try? peer.read(1)) == nil else { throw TestFailure("it said more") }
@@ -85,9 +85,9 @@ import Testing
     @Test func whatIsNoPageEndsIt() async throws {
         let daemons = try Daemons([
             { peer in
-                let watch = try peer.readRequest()
+                let call = try peer.readRequest()
                 try peer.answer(
-                    watch.frame, 200, head: Self.head(count: 1, next: "b"), body: Array("{}".utf8))
+                    call.frame, 200, head: Self.head, body: Array("{}".utf8), continues: true)
             }
         ])
         var end: ClientError?
@@ -102,14 +102,14 @@ import Testing
 
     /// The same place for the same letter, as long as a cursor.
     fileprivate static func cursor(_ letter: Character) -> String {
-        String(repeating: letter, count: WireLimits.cursorByteCount)
+        String(repeating: letter, count: 32)
     }
 
-    fileprivate static func head(count: Int, next: Character) -> [UInt8] {
+    fileprivate static var head: [UInt8] {
         var head: [UInt8] = []
-        let cursor = Array(Self.cursor(next).utf8)
-        Watch.Response(changeCount: UInt32(count), hasMore: false)
-            .compose(next: cursor.span.bytes, into: &head)
+        Call.Response.compose(
+            revision: 0, mediaType: Array("application/json".utf8).span.bytes, location: RawSpan(),
+            into: &head)
         return head
     }
 
@@ -121,12 +121,10 @@ import Testing
         _ request: ScriptedPeer.Request, owner: String, cursor: String
     ) throws {
         let head = request.head
-        let watch = try Watch.Request.parse(head.span.bytes)
-        let said = watch.owner.of(head.span.bytes).text()
-        let place = watch.cursor.of(head.span.bytes).text()
-        guard said == owner, place == cursor else {
-            throw TestFailure("\(said) is watched from \(place), not \(owner) from \(cursor)")
-        }
+        let call = try Call.Request.parse(head.span.bytes, flags: request.frame.flags)
+        let target = call.target.of(head.span.bytes).text()
+        guard call.isWatch, target == "/v1/users/\(owner)/changes?since=\(cursor)&limit=100"
+        else { throw TestFailure("\(target) is called, not \(owner)'s changes since \(cursor)") }
     }
 }
 
@@ -145,8 +143,7 @@ extension ScriptedPeer {
             "more":false}
             """
         try answer(
-            request, 200, head: ChangeStreamTests.head(count: ids.count, next: next),
-            body: Array(page.utf8))
+            request, 200, head: ChangeStreamTests.head, body: Array(page.utf8), continues: true)
     }
 }
 

@@ -109,7 +109,9 @@ import Testing
         #expect(daemon.wait() == nil)
     }
 
-    @Test(arguments: ["magic", "id", "opcode", "reserved", "headLength", "bodyLength", "head"])
+    @Test(arguments: [
+        "magic", "id", "opcode", "continues", "reserved", "headLength", "bodyLength", "head",
+    ])
     func whatIsNoAnswerEndsTheConnection(what: String) throws {
         let body = SeededGenerator.bytes(100)
         let daemon = try ScriptedDaemon.greeting { peer in
@@ -119,6 +121,7 @@ import Testing
             case "magic": answer[0] = 0x48
             case "id": answer[4] ^= 1
             case "opcode": answer[1] = Opcode.put.rawValue
+            case "continues": answer[12] = 1
             case "reserved": answer[13] = 1
             case "headLength": answer[10] = 1
             case "bodyLength": answer[23] = 0xFF

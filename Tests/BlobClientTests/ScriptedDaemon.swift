@@ -113,19 +113,21 @@ struct ScriptedPeer: ~Copyable {
     }
 
     func answer(
-        _ request: RequestFrame, _ status: UInt16, head: [UInt8] = [], body: [UInt8] = []
+        _ request: RequestFrame, _ status: UInt16, head: [UInt8] = [], body: [UInt8] = [],
+        continues: Bool = false
     ) throws {
-        try write(Self.answer(request, status, head: head, body: body))
+        try write(Self.answer(request, status, head: head, body: body, continues: continues))
     }
 
     /// The bytes of an answer.
     static func answer(
-        _ request: RequestFrame, _ status: UInt16, head: [UInt8] = [], body: [UInt8] = []
+        _ request: RequestFrame, _ status: UInt16, head: [UInt8] = [], body: [UInt8] = [],
+        continues: Bool = false
     ) -> [UInt8] {
         var bytes: [UInt8] = []
         ResponseFrame(
             answering: request, status: status, headByteCount: UInt32(head.count),
-            bodyByteCount: UInt64(body.count)
+            bodyByteCount: UInt64(body.count), continues: continues
         ).compose(into: &bytes)
         return bytes + head + body
     }

@@ -16,31 +16,21 @@ func recomposed(
     case .put:
         let request = try Put.Request.parse(head, flags: flags)
         try Put.Draft(request).compose(into: &out)
+    case .get where flags.contains(.digestGiven):
+        let request = try Get.Request.parse(head, flags: flags)
+        try Get.Request.compose(
+            digest: request.id.of(head), range: request.range, into: &out)
     case .get:
         let request = try Get.Request.parse(head, flags: flags)
         try Get.Request.compose(
             id: request.id.of(head).text(), part: request.part.of(head).text(),
             range: request.range, into: &out)
-    case .getBlob:
-        let request = try GetBlob.Request.parse(head, flags: flags)
-        try GetBlob.Request.compose(
-            digest: request.digest.of(head), range: request.range, into: &out)
     case .call:
         let request = try Call.Request.parse(head, flags: flags)
         try Call.Request.compose(
             request.method, target: request.target.of(head).text(),
             device: request.device?.text, mediaType: request.mediaType?.text,
             condition: request.condition, into: &out)
-    case .watch:
-        let request = try Watch.Request.parse(head)
-        try Watch.Request.compose(
-            limit: request.limit, owner: request.owner.of(head).text(),
-            cursor: request.cursor.of(head).text(),
-            isRead: request.isRead, actionState: request.actionState,
-            group: request.group.of(head).text(), app: request.app.of(head).text(),
-            platform: request.platform.of(head).text(),
-            targetHost: request.targetHost.of(head).text(),
-            into: &out)
     }
     return out
 }
@@ -63,7 +53,7 @@ func recompose(responseHead bytes: [UInt8], of operation: Opcode) throws -> [UIn
     case .put:
         let response = try Put.Response.parse(head)
         response.compose(digest: response.digest.of(head), id: response.id.of(head), into: &out)
-    case .get, .getBlob:
+    case .get:
         let response = try Get.Response.parse(head)
         response.compose(
             digest: response.digest.of(head), mediaType: response.mediaType.of(head), into: &out)
@@ -72,9 +62,6 @@ func recompose(responseHead bytes: [UInt8], of operation: Opcode) throws -> [UIn
         Call.Response.compose(
             revision: response.revision, mediaType: response.mediaType.of(head),
             location: response.location.of(head), into: &out)
-    case .watch:
-        let response = try Watch.Response.parse(head)
-        response.compose(next: response.next.of(head), into: &out)
     default: break
     }
     return out

@@ -30,6 +30,21 @@ import BlobProtocol
         #expect(bytes == Self.responseBytes)
         let parsedResponse = try ResponseFrame.parse(bytes.span.bytes)
         #expect(parsedResponse == Self.response)
+
+        var continued = Self.response
+        continued.continues = true
+        bytes = []
+        continued.compose(into: &bytes)
+        var expected = Self.responseBytes
+        expected[12] = 1
+        #expect(bytes == expected)
+        let parsedContinued = try ResponseFrame.parse(bytes.span.bytes)
+        #expect(parsedContinued == continued)
+        for (offset, value) in [(12, 2), (13, 1), (15, 1)] {
+            var changed = Self.responseBytes
+            changed[offset] = UInt8(value)
+            #expect((try? ResponseFrame.parse(changed.span.bytes)) == nil)
+        }
     }
 
     @Test("Byte by byte, a header wants more until it is whole")
@@ -92,9 +107,9 @@ import BlobProtocol
                 let isKnown = Opcode(rawValue: opcode) != nil
                 // Besides, the bodies of put and call may be coded, and changes may wait for the bucket.
                 let hasFlags =
-                    ([3, 4, 5, 10].contains(opcode) && bit < 3)
-                    || ([3, 10].contains(opcode) && bit == 4)
-                    || ([3, 10].contains(opcode) && bit == 5)
+                    ([3, 4, 5].contains(opcode) && bit < 3)
+                    || ([4, 5].contains(opcode) && bit == 3)
+                    || ([3, 5].contains(opcode) && [4, 5].contains(bit))
                 #expect((parsed != nil) == (!isKnown || hasFlags))
             }
         }

@@ -73,14 +73,17 @@ import Notifications
 
     /// Golden heads of requests, which compose back.
     private static let requests: [(Opcode, RequestFlags, [UInt8])] = [
-        (.hello, [], [1, 0, 1, 0]),
+        (.hello, [], [2, 0, 2, 0]),
         (.hello, [], [0, 0, 255, 255]),
         (.ping, [], []),
         (.get, [.gzipAccepted], zeros(16) + [2, 0] + zeros(6) + [52, 50]),
         (.get, [.rangeGiven], [1] + zeros(7) + ones(8) + [1, 2] + zeros(6) + [97, 98, 98]),
         (.get, [.rangeGiven, .headOnly], ones(8) + [1] + zeros(7) + [1, 0] + zeros(6) + [97]),
-        (.getBlob, [], zeros(16) + ones(32)),
-        (.getBlob, [.rangeGiven], zeros(8) + [1] + zeros(7) + ones(32)),
+        (.get, [.digestGiven], zeros(16) + [32] + zeros(7) + ones(32)),
+        (
+            .get, [.digestGiven, .rangeGiven],
+            zeros(8) + [1] + zeros(7) + [32] + zeros(7) + ones(32)
+        ),
         (.put, [.idAssigned], zeros(32)),
         (.put, [.expiryGiven], zeros(8) + [1] + zeros(7) + [1] + zeros(15) + [97]),
         (.call, [], [1, 0, 2, 0, 0] + zeros(19) + Array("/a".utf8)),
@@ -90,11 +93,6 @@ import Notifications
         ),
         (.call, [.mustBeAbsent], [2, 0, 1, 0, 0] + zeros(19) + Array("/".utf8)),
         (.call, [.mustExist], [5, 0, 1, 0, 0] + zeros(19) + Array("/".utf8)),
-        (.watch, [], [0, 0, 1, 1] + zeros(4) + Array("o0".utf8)),
-        (.watch, [], [0xE8, 3, 2, 6] + zeros(4) + Array("élatest".utf8)),
-        (.watch, [], [1, 0, 1, 32] + zeros(4) + Array(repeating: 97, count: 33)),
-        (.watch, [], [0, 0, 1, 1, 1, 4, 3, 4] + Array("o0g/1mail".utf8)),
-        (.watch, [], [0, 0, 1, 1, 2, 1, 0, 0] + Array("o0".utf8)),
     ]
 
     private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: 0, count: count) }
@@ -131,7 +129,7 @@ import Notifications
         for (operation, offsets) in [
             (Opcode.put, Array(0..<16) + Array(27..<32)),
             (.get, Array(0..<16) + Array(18..<24)),
-            (.getBlob, Array(0..<16)), (.call, Array(5..<24)),
+            (.call, Array(5..<24)),
         ] {
             for (candidate, flags, head) in Self.requests
             where candidate == operation && flags.isDisjoint(with: [.rangeGiven, .expiryGiven])
@@ -152,9 +150,14 @@ import Notifications
 
     @Test("Heads that say something impossible are refused by name")
     func impossible() {
-        #expect(refusal(.hello, [], [2, 0, 3, 0]) == .version)
-        #expect(refusal(.hello, [], [1, 0, 0, 0]) == .version)
+        #expect(refusal(.hello, [], [1, 0, 1, 0]) == .version)
+        #expect(refusal(.hello, [], [3, 0, 4, 0]) == .version)
+        #expect(refusal(.hello, [], [2, 0, 1, 0]) == .version)
         #expect(refusal(.get, [], Self.zeros(24)) == .badID)
+        let digest = Self.zeros(16) + [31] + Self.zeros(7) + Self.ones(31)
+        #expect(refusal(.get, .digestGiven, digest) == .badDigest)
+        let partOfDigest = Self.zeros(16) + [32, 1] + Self.zeros(6) + Self.ones(32) + [97]
+        #expect(refusal(.get, .digestGiven, partOfDigest) == .badPart)
         let emptyRange = Self.zeros(16) + [1, 0] + Self.zeros(6) + [97]
         #expect(refusal(.get, .rangeGiven, emptyRange) == .malformed)
         #expect(refusal(.call, [], [0, 0, 1, 0] + Self.zeros(20) + [47]) == .malformed)
@@ -172,20 +175,6 @@ import Notifications
         #expect(refusal(.call, [], [1, 1, 1, 0] + Self.zeros(20) + [47, 47]) == .badDevice)
         #expect(
             refusal(.call, [], [1, 0, 1, 0, 1] + Self.zeros(19) + [47, 97]) == .badMediaType)
-        #expect(refusal(.watch, [], [0, 0, 0, 1] + Self.zeros(4) + [48]) == .badOwner)
-        #expect(refusal(.watch, [], [0, 0, 1, 0] + Self.zeros(4) + [97]) == .badCursor)
-        #expect(refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(4) + [97, 49]) == .badCursor)
-        #expect(
-            refusal(.watch, [], [0xE9, 3, 1, 1] + Self.zeros(4) + [97, 48]) == .badLimit)
-        // The only head whose end is optional.
-        let watch = [0, 0, 1, 1] + Self.zeros(4) + [97, 48]
-        let targeted = watch + [3, 4] + Array("iosh.io".utf8)
-        #expect(recompose(head: targeted, of: .watch, flags: []) == targeted)
-        #expect(refusal(.watch, [], watch + [1, 0, 47]) == .badPlatform)
-        #expect(refusal(.watch, [], watch + [0, 1, 7]) == .badTargetHost)
-        for rest: [UInt8] in [[0], [0, 0], [1, 0], [0, 0, 97], [0, 2, 97]] {
-            #expect(refusal(.watch, [], watch + rest) == .malformed)
-        }
         #expect(refusal(.put, [], Self.zeros(32)) == .badID)
         let givenID = Self.zeros(16) + [1] + Self.zeros(15) + [97]
         #expect(refusal(.put, .idAssigned, givenID) == .badID)
@@ -206,7 +195,7 @@ import Notifications
         Hello.Response(payloadByteCountMax: 1, defaultTTLSeconds: 2, ttlSecondsMax: 3)
             .compose(storeID: storeID.span.bytes, serverVersion: text.span.bytes, into: &hello)
         let helloFixed: [UInt8] =
-            [1, 0, 0, 0, 64, 0, 0, 0, 1] + Self.zeros(8) + [0x20] + Self.zeros(6) + [2]
+            [2, 0, 0, 0, 64, 0, 0, 0, 1] + Self.zeros(8) + [0x20] + Self.zeros(6) + [2]
             + Self.zeros(7) + [3] + Self.zeros(7)
         #expect(hello == helloFixed + storeID + [3] + Self.zeros(7) + text)
         #expect(try recompose(responseHead: hello, of: .hello) == hello)
@@ -237,16 +226,10 @@ import Notifications
             call == [7] + Self.zeros(7) + [3, 0, 2, 0] + Self.zeros(4) + Array("a/b/l".utf8))
         #expect(try recompose(responseHead: call, of: .call) == call)
 
-        var watch: [UInt8] = []
-        Watch.Response(changeCount: 2, hasMore: true).compose(
-            next: Self.ones(32).span.bytes, into: &watch)
-        #expect(watch == [2, 0, 0, 0, 1, 0, 0, 0] + Self.ones(32))
-        #expect(try recompose(responseHead: watch, of: .watch) == watch)
-
         // The offsets are of a coding, which cannot be 2, and of reserved bytes.
         for (operation, head, offsets) in [
             (Opcode.hello, hello, [2, 3, 57, 63]), (.put, put, [64, 66, 71]),
-            (.get, get, [72, 74, 79]), (.call, call, [9, 12, 15]), (.watch, watch, [4, 5, 7]),
+            (.get, get, [72, 74, 79]), (.call, call, [9, 12, 15]),
         ] {
             for count in 0..<head.count {
                 let short = Array(head[..<count])

@@ -51,6 +51,8 @@ public enum Call {
         public var condition: Condition
         /// How the body is coded.
         public var coding: WireCoding
+        /// Whether to answer again whenever there is more.
+        public var isWatch: Bool
         /// Path and query, as in HTTP's request line.
         public var target: Slice
         package let device: DeviceName?
@@ -78,10 +80,11 @@ public enum Call {
             return Request(
                 method: method,
                 condition: try Condition(
-                    flags.subtracting([.bodyIsGzip, .replicated]),
+                    flags.subtracting([.watch, .bodyIsGzip, .replicated]),
                     revision: head.integer(8, as: UInt64.self)),
                 coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
-                target: target, device: deviceName, mediaType: type)
+                isWatch: flags.contains(.watch), target: target, device: deviceName, mediaType: type
+            )
         }
 
         /// The positions of path and query in the parsed head: before and after the first `?`.

@@ -107,40 +107,44 @@ public struct ResponseFrame: Sendable, Hashable {
     public var requestID: UInt32
     /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
+    /// Whether another response to the same request will follow.
+    public var continues: Bool
     /// The size of the body after the head, in bytes.
     public var bodyByteCount: UInt64
 
     /// Creates a header with these values.
     public init(
         opcode: UInt8, status: UInt16, requestID: UInt32, headByteCount: UInt32,
-        bodyByteCount: UInt64
+        bodyByteCount: UInt64, continues: Bool = false
     ) {
         self.opcode = opcode
         self.status = status
         self.requestID = requestID
         self.headByteCount = headByteCount
         self.bodyByteCount = bodyByteCount
+        self.continues = continues
     }
 
     /// Creates a header that answers `request`.
     public init(
         answering request: RequestFrame, status: UInt16, headByteCount: UInt32 = 0,
-        bodyByteCount: UInt64 = 0
+        bodyByteCount: UInt64 = 0, continues: Bool = false
     ) {
         self.init(
             opcode: request.opcode, status: status, requestID: request.requestID,
-            headByteCount: headByteCount, bodyByteCount: bodyByteCount)
+            headByteCount: headByteCount, bodyByteCount: bodyByteCount, continues: continues)
     }
 
     /// Reads the header at the start of `bytes`; nil if more bytes are needed.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> ResponseFrame? {
-        guard try bytes.holdsFrameHeader(Wire.responseMagic) else { return nil }
+        guard try bytes.holdsFrameHeader(Wire.responseMagic, flagMax: 1) else { return nil }
         return ResponseFrame(
             opcode: bytes.byte(1),
             status: bytes.integer(2, as: UInt16.self),
             requestID: bytes.integer(4, as: UInt32.self),
             headByteCount: bytes.integer(8, as: UInt32.self),
-            bodyByteCount: bytes.integer(16, as: UInt64.self))
+            bodyByteCount: bytes.integer(16, as: UInt64.self),
+            continues: bytes.integer(12, as: UInt32.self) == 1)
     }
 
     /// Appends the 24 bytes.
@@ -152,7 +156,7 @@ public struct ResponseFrame: Sendable, Hashable {
         out.append(contentsOf: header.span.bytes)
     }
 
-    /// Writes the 24 bytes to the start of a buffer, in which the reserved ones are already 0.
+    /// Writes the 24 bytes to the start of a buffer.
     @inline(__always)
     func store(into bytes: inout MutableRawSpan) {
         bytes.storeBytes(of: Wire.responseMagic, toByteOffset: 0, as: UInt8.self)
@@ -160,6 +164,8 @@ public struct ResponseFrame: Sendable, Hashable {
         bytes.storeBytes(of: status.littleEndian, toByteOffset: 2, as: UInt16.self)
         bytes.storeBytes(of: requestID.littleEndian, toByteOffset: 4, as: UInt32.self)
         bytes.storeBytes(of: headByteCount.littleEndian, toByteOffset: 8, as: UInt32.self)
+        bytes.storeBytes(
+            of: UInt32(continues ? 1 : 0).littleEndian, toByteOffset: 12, as: UInt32.self)
         bytes.storeBytes(of: bodyByteCount.littleEndian, toByteOffset: 16, as: UInt64.self)
     }
 }
@@ -167,7 +173,9 @@ public struct ResponseFrame: Sendable, Hashable {
 extension RawSpan {
     /// Whether a whole header has arrived. Throws for errors that both kinds have in common.
     @inline(__always)
-    fileprivate func holdsFrameHeader(_ magic: UInt8) throws(FrameError) -> Bool {
+    fileprivate func holdsFrameHeader(
+        _ magic: UInt8, flagMax: UInt32 = 0
+    ) throws(FrameError) -> Bool {
         guard byteCount > 0 else { return false }
         guard byte(0) == magic else {
             throw FrameError(
@@ -183,10 +191,10 @@ extension RawSpan {
                 limit: max, of: self)
         }
         let reserved = integer(12, as: UInt32.self)
-        guard reserved == 0 else {
+        guard reserved <= flagMax else {
             throw FrameError(
                 .reserved,
-                "the reserved field at byte 12 of the header is \(reserved); it must be 0",
+                "the field at byte 12 of the header is \(reserved); the maximum is \(flagMax)",
                 of: self)
         }
         return true

@@ -1,7 +1,7 @@
 import Bytes
 import Notifications
 
-/// Fetching a payload by its notification's id.
+/// Fetching a payload by its notification's id, or by its digest.
 public enum Get {
     /// The client's request (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
@@ -10,7 +10,7 @@ public enum Get {
 
         /// The requested range; nil: everything.
         public var range: WireRange?
-        /// The notification's id.
+        /// The notification's id, or the digest: 32 bytes.
         public var id: Slice
         /// The part's name, or an empty slice for `payload`.
         public var part: Slice
@@ -25,10 +25,15 @@ public enum Get {
             if sizes >> 16 != 0 { try head.checkReserved(from: 18, upTo: 24, .get) }
             var texts = HeadTexts(after: fixedByteCount)
             let request = Request(
-                range: try WireRange.parse(head, flags: flags, .get),
+                range: try WireRange.parse(head, flags: flags),
                 id: texts.next(Int(sizes & 0xFF)),
                 part: texts.next(Int(sizes >> 8 & 0xFF)))
             try texts.checkEnd(of: head, .get)
+            guard !flags.contains(.digestGiven) else {
+                try check(digest: request.id.of(head))
+                try require(request.part.isEmpty, .badPart, "a digest names no part")
+                return request
+            }
             try TextKind.checkID(request.id.of(head))
             if !request.part.isEmpty { try TextKind.part.check(request.part.of(head)) }
             return request
@@ -41,20 +46,41 @@ public enum Get {
             let part = part ?? ""
             try TextKind.checkID(id.utf8.span.bytes)
             if !part.isEmpty { try TextKind.part.check(part.utf8.span.bytes) }
+            try append(id.utf8.span.bytes, part.utf8.span.bytes, range, to: &out)
+        }
+
+        /// Appends a head with a digest. Throws `bad_digest` unless it is 32 bytes, before anything is appended.
+        public static func compose(
+            digest: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            try check(digest: digest)
+            try append(digest, RawSpan(), range, to: &out)
+        }
+
+        private static func append(
+            _ id: RawSpan, _ part: RawSpan, _ range: WireRange?, to out: inout [UInt8]
+        ) throws(ProtocolError) {
             try WireRange.compose(range, into: &out)
-            out.append(UInt8(id.utf8.count))
-            out.append(UInt8(part.utf8.count))
+            out.append(UInt8(id.byteCount))
+            out.append(UInt8(part.byteCount))
             out.appendZeros(6)
-            out.append(contentsOf: id.utf8)
-            out.append(contentsOf: part.utf8)
+            out.append(contentsOf: id)
+            out.append(contentsOf: part)
+        }
+
+        private static func check(digest: RawSpan) throws(ProtocolError) {
+            try require(
+                digest.byteCount == Wire.digestByteCount, .badDigest,
+                "the digest is \(digest.byteCount) bytes long; it must be 32")
         }
     }
 
-    /// The flags for the frame's header of get or getBlob.
+    /// The flags for the frame's header.
     public static func flags(
-        acceptsGzip: Bool = false, range: WireRange? = nil, isHeadOnly: Bool = false
+        acceptsGzip: Bool = false, range: WireRange? = nil, isHeadOnly: Bool = false,
+        isByDigest: Bool = false
     ) -> RequestFlags {
-        var flags: RequestFlags = []
+        var flags: RequestFlags = isByDigest ? .digestGiven : []
         if acceptsGzip { flags.insert(.gzipAccepted) }
         if range != nil { flags.insert(.rangeGiven) }
         if isHeadOnly { flags.insert(.headOnly) }
@@ -66,13 +92,13 @@ extension WireRange {
     /// The binary protocol's number for "to the end".
     public static let toTheEnd = UInt64.max
 
-    /// Reads the range at the start of a head of get or getBlob; nil if none is requested.
+    /// Reads the range at the start of a head of get; nil if none is requested.
     public static func parse(
-        _ head: RawSpan, flags: RequestFlags, _ operation: Opcode
+        _ head: RawSpan, flags: RequestFlags
     ) throws(ProtocolError) -> WireRange? {
         guard flags.contains(.rangeGiven) else {
             if head.integer(0, as: UInt64.self) | head.integer(8, as: UInt64.self) != 0 {
-                try head.checkReserved(from: 0, upTo: 16, operation)
+                try head.checkReserved(from: 0, upTo: 16, .get)
             }
             return nil
         }
@@ -97,40 +123,6 @@ extension WireRange {
 
     private static var noBytes: ProtocolError {
         ProtocolError(.malformed, "the range has 0 bytes; the minimum is 1")
-    }
-}
-
-/// Fetching a payload by its digest, with the flags and the answer of get.
-public enum GetBlob {
-    /// The client's request (`docs/PROTOCOL.md`).
-    public struct Request: Sendable, Hashable {
-        /// The size of the head, in bytes.
-        public static let byteCount = 48
-
-        /// The requested range; nil: everything.
-        public var range: WireRange?
-        /// The position of the digest in the head.
-        public var digest: Slice { Slice(offset: 16, count: Wire.digestByteCount) }
-
-        /// Reads a whole head.
-        public static func parse(
-            _ head: RawSpan, flags: RequestFlags
-        ) throws(ProtocolError) -> Request {
-            try head.checkFixedPart(byteCount, .getBlob)
-            try HeadTexts(after: byteCount).checkEnd(of: head, .getBlob)
-            return Request(range: try WireRange.parse(head, flags: flags, .getBlob))
-        }
-
-        /// Appends a head. Throws `bad_digest` unless the digest is 32 bytes, before anything is appended.
-        public static func compose(
-            digest: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
-        ) throws(ProtocolError) {
-            try require(
-                digest.byteCount == Wire.digestByteCount, .badDigest,
-                "the digest is \(digest.byteCount) bytes long; it must be 32")
-            try WireRange.compose(range, into: &out)
-            out.append(contentsOf: digest)
-        }
     }
 }
 

@@ -2,7 +2,7 @@ import Bytes
 import Notifications
 
 extension Get {
-    /// The daemon's answer to get and getBlob (`docs/PROTOCOL.md`): 200, or 206 with a range.
+    /// The daemon's answer to get (`docs/PROTOCOL.md`): 200, or 206 with a range.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 80
@@ -13,9 +13,9 @@ extension Get {
         public var first: UInt64
         /// When it expires, in milliseconds since 1970.
         public var expiryMilliseconds: Int64
-        /// The store's revision of the put; 0 for getBlob.
+        /// The store's revision of the put; 0 for a digest.
         public var revision: UInt64
-        /// When it was created, in milliseconds since 1970; 0 for getBlob.
+        /// When it was created, in milliseconds since 1970; 0 for a digest.
         public var createdMilliseconds: Int64
         /// How the bytes are coded.
         public var coding: WireCoding
@@ -84,7 +84,6 @@ extension Get {
                     // There is room for as many bytes as requested, and all of them are written.
                     let fixed = UnsafeMutableRawBufferPointer(
                         start: buffer.baseAddress, count: fixedByteCount)
-                    fixed.storeBytes(of: 0, toByteOffset: 12, as: UInt32.self)
                     fixed.storeBytes(of: 0, toByteOffset: fixedByteCount - 8, as: UInt64.self)
                     var bytes = MutableRawSpan(_unsafeBytes: fixed)
                     header.store(into: &bytes)

@@ -28,11 +28,11 @@ public enum Hello {
             let request = Request(
                 lowestVersion: head.integer(0, as: UInt16.self),
                 highestVersion: head.integer(2, as: UInt16.self))
+            let (lowest, highest) = (request.lowestVersion, request.highestVersion)
             try require(
-                request.lowestVersion <= Wire.version && Wire.version <= request.highestVersion,
-                .version,
-                "the client supports versions \(request.lowestVersion) to \(request.highestVersion); "
-                    + "this daemon supports \(Wire.version)")
+                lowest <= Wire.version && Wire.version <= highest, .version,
+                "the client speaks \(lowest == highest ? "version \(lowest)" : "versions \(lowest) to \(highest)") of the binary protocol, this daemon version \(Wire.version): upgrade the \(lowest > Wire.version ? "daemon" : "client")"
+            )
             return request
         }
 

@@ -1,9 +1,9 @@
 import Bytes
 
-/// The constants of the binary protocol, version 1. `docs/PROTOCOL.md` describes every layout.
+/// The constants of the binary protocol, version 2. `docs/PROTOCOL.md` describes every layout.
 public enum Wire {
     /// The protocol's version, as hello negotiates it.
-    public static let version: UInt16 = 1
+    public static let version: UInt16 = 2
     /// The first byte of every request frame. No HTTP request can begin with it.
     public static let requestMagic: UInt8 = 0xB1
     /// The first byte of every response frame.
@@ -45,22 +45,20 @@ public enum WireCoding: UInt8, Sendable, Hashable, CaseIterable {
     case gzip = 1
 }
 
-/// The operation of a request. 6 to 9 are not used.
+/// The operation of a request.
 public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     case hello = 1
     case ping = 2
     case put = 3
     case get = 4
-    case getBlob = 5
-    case call = 10
-    case watch = 11
+    case call = 5
 
     /// The flags with a meaning for this operation. All others must be zero.
     public var knownFlags: RequestFlags {
         switch self {
         case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip, .replicated]
-        case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
-        case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .bodyIsGzip, .replicated]
+        case .get: [.gzipAccepted, .rangeGiven, .headOnly, .digestGiven]
+        case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .watch, .bodyIsGzip, .replicated]
         default: []
         }
     }
@@ -98,12 +96,14 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     /// put, call: acknowledge the change when it is in the bucket, too.
     public static let replicated = RequestFlags(rawValue: 1 << 5)
 
-    /// get, getBlob: the body may be a gzip stream.
+    /// get: the body may be a gzip stream.
     public static let gzipAccepted = RequestFlags(rawValue: 1 << 0)
-    /// get, getBlob: only a range of the bytes is requested.
+    /// get: only a range of the bytes is requested.
     public static let rangeGiven = RequestFlags(rawValue: 1 << 1)
-    /// get, getBlob: the answer's head without its body.
+    /// get: the answer's head without its body.
     public static let headOnly = RequestFlags(rawValue: 1 << 2)
+    /// get: the payload's digest is given instead of an id.
+    public static let digestGiven = RequestFlags(rawValue: 1 << 3)
 
     /// call: only if the notification has the revision given in the head.
     public static let revisionGiven = RequestFlags(rawValue: 1 << 0)
@@ -111,6 +111,8 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     public static let mustBeAbsent = RequestFlags(rawValue: 1 << 1)
     /// call: only if the notification exists.
     public static let mustExist = RequestFlags(rawValue: 1 << 2)
+    /// call: answer again whenever there is more (see ``ResponseFrame/continues``).
+    public static let watch = RequestFlags(rawValue: 1 << 3)
 }
 
 // All heads have a part of fixed size, whose last fields are the lengths of the texts that follow, and nothing after
@@ -128,9 +130,6 @@ struct HeadTexts {
         defer { position += count }
         return Slice(offset: position, count: count)
     }
-
-    /// The number of bytes after the texts so far; negative if they do not fit.
-    func byteCountLeft(in head: RawSpan) -> Int { head.byteCount - position }
 
     /// Throws `malformed` unless the texts end where the head does. Call it before using any slice.
     func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {

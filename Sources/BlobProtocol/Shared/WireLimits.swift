@@ -22,8 +22,6 @@ public enum WireLimits {
     public static let feedPageLimitDefault = 100
     /// The longest wait for a change, in seconds.
     public static let waitSecondsMax = 60
-    /// The length of a position in a feed, as ASCII text, in bytes.
-    public static let cursorByteCount = 32
 
     // The limits of devices, by type of attachment (`DeviceProfile`). Apple states 10 MB, 5 MB and 50 MB. One MB is
     // 1,000,000 bytes here, so that accepted attachments are within either meaning.

@@ -15,7 +15,6 @@ enum ActionStep {
 enum Answer {
     case document(Document)
     case published(Record, part: String, created: Bool, isIDAssigned: Bool)
-    case echo([UInt8])
     case problem(ProtocolError)
 
     /// The HTTP status, in both dialects.
@@ -23,7 +22,6 @@ enum Answer {
         switch self {
         case .document(let document): document.status
         case .published(_, _, let created, _): created ? 201 : 200
-        case .echo: 200
         case .problem(let error): error.status
         }
     }
@@ -65,6 +63,10 @@ enum Answer {
         .document(
             status: status, revision: category.revision > 0 ? category.revision : nil
         ) { CategoryDocument.append(category, to: &$0) }
+    }
+
+    static func text(_ body: [UInt8]) -> Answer {
+        .document(Document(mediaType: "text/plain", body: body))
     }
 
     static func numbers(_ numbers: (name: String, value: Int)...) -> Answer {
@@ -205,8 +207,8 @@ extension RequestHandler {
         case .stopped(let change, let error): throw problem(error).after(change)
         case .refused(let error): throw error
         case .writable:
-            if case .ping(let body) = reply { return .echo(body) }
-            return .echo([])
+            if case .ping(let body) = reply { return .text(body) }
+            return .text(Array("ok\n".utf8))
         case .long(let change):
             if change.damaged > 0 { throw ProtocolError(leftBehind: change) }
             if case .deletedCount = reply { return .numbers(("deleted", change.changed)) }

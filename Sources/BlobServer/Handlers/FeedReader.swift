@@ -62,18 +62,19 @@ extension RequestHandler {
         _ form: PendingReply.Form, with page: FeedPage, of owner: String,
         into batch: inout AnswerBatch
     ) {
-        let response = Answer.document {
-            ChangesDocument.append(page, owner: owner, store: store.id, to: &$0)
-        }
-        respond(response, isStopping ? form.last : form, into: &batch)
+        respond(document(page, of: owner), isStopping ? form.last : form, into: &batch)
+    }
+
+    private func document(_ page: FeedPage, of owner: String) -> Answer {
+        .document { ChangesDocument.append(page, owner: owner, store: store.id, to: &$0) }
     }
 
     func appendStream(_ reader: FeedReader, _ page: FeedPage, into batch: inout AnswerBatch) {
         if !reader.isBegun { observer.note(reader.form.entry, status: 200, nil, batch) }
         switch reader.form.dialect {
         case .binary(let frame):
-            BinaryCodec.appendWatched(
-                page, of: reader.query.owner, store: store.id, frame, into: &batch)
+            BinaryCodec.append(
+                document(page, of: reader.query.owner), frame, continues: true, into: &batch)
         case .http: http.appendEvents(page, of: reader, store: store.id, into: &batch)
         }
     }

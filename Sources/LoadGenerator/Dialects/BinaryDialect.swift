@@ -55,9 +55,10 @@ public struct BinaryDialect: LoadDialect {
     ) throws(LoadFailure) {
         guard answer == nil else { return }
         do throws(ProtocolError) {
-            try RequestFrame.compose(.watch, requestID: 0, into: &bytes) {
+            let target = "/v1/users/\(PercentCoding.encoded(owner))/changes"
+            try RequestFrame.compose(.call, flags: .watch, requestID: 0, into: &bytes) {
                 (head: inout [UInt8]) throws(ProtocolError) in
-                try Watch.Request.compose(owner: owner, cursor: "0", into: &head)
+                try Call.Request.compose(.get, target: target, into: &head)
             }
         } catch {
             throw LoadFailure(.options, error.detail)

@@ -71,7 +71,7 @@ struct ChangesCommand: ParsableCommand {
                 to: .changes(
                     of: owner, since: printer.cursor, limit: min(printer.left, Self.pageCount),
                     matching: filter.filter))
-            hasMore = try printer.print(answer.body)
+            hasMore = try printer.print(try ChangePage(document: answer.body), answer.body)
         }
     }
 
@@ -81,8 +81,8 @@ struct ChangesCommand: ParsableCommand {
         var reader = FeedSubscription(
             socketPath: try socket.path(), options: socket.options(), owner: owner, since: since,
             limit: min(printer.left, Self.pageCount), matching: filter.filter, stop: stop)
-        while printer.left > 0, let page = try reader.next() {
-            _ = try printer.print(page.document)
+        while printer.left > 0, let (page, document) = try reader.next() {
+            _ = try printer.print(page, document)
         }
     }
 }
@@ -105,8 +105,7 @@ private struct ChangePrinter {
 
     func writeCursor() { StandardError.write("cursor: \(cursor)\n") }
 
-    mutating func print(_ document: [UInt8]) throws -> Bool {
-        let page = try ChangePage(document: document)
+    mutating func print(_ page: ChangePage, _ document: [UInt8]) throws -> Bool {
         // Of more than was asked for, the cursor after the last printed one.
         let changes = page.changes.prefix(left)
         let isCut = changes.count < page.changes.count

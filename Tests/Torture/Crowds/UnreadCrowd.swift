@@ -164,12 +164,12 @@ struct UnreadCrowd: CrowdKind {
                 }
             }
         }
-        var watch = helloFrame
-        try RequestFrame.compose(.watch, requestID: 2, into: &watch) {
-            (out) throws(ProtocolError) in
-            try Watch.Request.compose(limit: 1_000, owner: owner, cursor: "0", into: &out)
-        }
         let target = "/v1/users/\(owner)/changes"
+        var watch = helloFrame
+        try RequestFrame.compose(.call, flags: .watch, requestID: 2, into: &watch) {
+            (out) throws(ProtocolError) in
+            try Call.Request.compose(.get, target: "\(target)?limit=1000", into: &out)
+        }
         let changes = HTTPClient.request("GET", "\(target)?since=0&limit=1000")
         let stream = HTTPClient.request("GET", target, ["Accept: text/event-stream"])
         let line = "{\"id\":\"\(String(repeating: "x", count: 250))\"\n"

@@ -38,10 +38,10 @@ struct WaitersCrowd: CrowdKind {
     mutating func come() throws {
         sockets = try (0..<daemon.size.clients).map { number in
             var request = helloFrame
-            try RequestFrame.compose(.watch, requestID: 2, into: &request) {
+            try RequestFrame.compose(.call, flags: .watch, requestID: 2, into: &request) {
                 (out) throws(ProtocolError) in
-                try Watch.Request.compose(
-                    owner: "owner \(number)", cursor: "latest", into: &out)
+                try Call.Request.compose(
+                    .get, target: "/v1/users/owner%20\(number)/changes?since=latest", into: &out)
             }
             let socket = try RawSocket.connect(to: daemon.socket)
             var received: [UInt8] = []
@@ -118,8 +118,7 @@ struct WaitersCrowd: CrowdKind {
             let heard = try sockets[number].answers()[0]
             delays.append(Clock.nanoseconds() - start)
             try require(
-                heard.frameFields.starts(with: [1, 0, 0, 0, 0])
-                    && heard.text.contains("\"id\":\"of \(number)\""),
+                try ChangePage(document: heard.body).changes.map(\.id) == ["of \(number)"],
                 "client \(number) heard of something else: \(heard.text)")
         }
         for (number, socket) in sockets.enumerated() {

@@ -70,8 +70,6 @@ struct AnswerHead: Sendable {
 /// A whole answer.
 struct WholeAnswer: Sendable {
     let head: AnswerHead
-    /// What a frame's head has besides the header.
-    let frameFields: [UInt8]
     let body: [UInt8]
     var status: Int { head.status }
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -85,7 +83,6 @@ struct WholeAnswer: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             guard let head = try AnswerHead.parse(rest.span.bytes) else { return nil }
-            let fields = rest.prefix(head.byteCount).dropFirst(Wire.frameHeaderByteCount)
             rest = rest.dropFirst(head.byteCount)
             var count = head.bodyByteCount ?? 0
             if head.frame == nil {
@@ -98,10 +95,7 @@ struct WholeAnswer: Sendable {
                 }
             }
             guard rest.count >= count else { return nil }
-            answers.append(
-                WholeAnswer(
-                    head: head, frameFields: head.frame == nil ? [] : Array(fields),
-                    body: Array(rest.prefix(count))))
+            answers.append(WholeAnswer(head: head, body: Array(rest.prefix(count))))
             rest = rest.dropFirst(count)
         }
         return answers

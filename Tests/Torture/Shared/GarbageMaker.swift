@@ -163,8 +163,8 @@ struct GarbageMaker {
             try Get.Request.compose(id: "garbage-1", part: nil, range: range, into: &out)
         }
         let digest = [UInt8](repeating: 0x5A, count: Wire.digestByteCount)
-        try add(.getBlob) { (out) throws(ProtocolError) in
-            try GetBlob.Request.compose(digest: digest.span.bytes, range: nil, into: &out)
+        try add(.get, .digestGiven) { (out) throws(ProtocolError) in
+            try Get.Request.compose(digest: digest.span.bytes, range: nil, into: &out)
         }
         let (item, owner) = ("/v1/notifications/garbage-1", "/v1/users/o/")
         let calls: [(Call.Method, String)] = [

@@ -238,11 +238,7 @@ extension AcknowledgedReadsTests {
             "changes",
             changes(
                 "GET /v1/users/ann/changes?since=0", gone: #"200  !"id":"n","revision""#
-            ) { "~\($0)" }
-        ),
-        (
-            "watch",
-            [
+            ) { "~\($0)" } + [
                 #"PUT /v1/notifications/w‹#›  {"owner":"w‹#›","message":"m"}  → 2…"#,
                 "[w‹#›] FOLLOW /v1/users/w‹#›/changes?since=0  → told published w‹#›",
             ]

@@ -2,7 +2,6 @@ import BlobClient
 import BlobProtocol
 import Bytes
 import Foundation
-import Notifications
 import TestSupport
 
 /// How a test speaks with the daemon: HTTP, or the binary protocol's `call`.
@@ -39,32 +38,17 @@ struct TestRequest {
         case ("FOLLOW", .http):
             let accept = ["Accept": "text/event-stream"]
             return httpRequest("GET", target, fields.merging(accept) { own, _ in own })
-        case ("FOLLOW", .call): return try watch()
         case (_, .http): return httpRequest(method, target, fields, body: body)
         case (_, .call): return try call()
         }
     }
 
-    /// The watch that tells what this stream of events does.
-    private func watch() throws -> [UInt8] {
-        let address = URLComponents(string: target)
-        var query: [String: String] = [:]
-        for item in address?.queryItems ?? [] { query[item.name] = item.value }
-        var head: [UInt8] = []
-        try Watch.Request.compose(
-            limit: query["limit"].flatMap { Int($0) } ?? 0,
-            owner: address?.path.split(separator: "/").dropFirst(2).first.map(String.init) ?? "",
-            cursor: query["since"] ?? "0", isRead: query["read"].map { $0 == "true" },
-            actionState: query["action_state"].flatMap { ActionState(name: $0)?.rawValue },
-            group: query["group"] ?? "", app: query["app"] ?? "",
-            platform: query["platform"] ?? "", targetHost: query["target_host"] ?? "", into: &head)
-        return frame(.watch, head: head)
-    }
-
     /// The frame, made without the checks of `Call.Request.compose`.
     private func call() throws -> [UInt8] {
-        guard let method = Call.Method.allCases.first(where: { "\($0)".uppercased() == method })
-        else { throw TestFailure("\(method) cannot be called") }
+        let isWatch = method == "FOLLOW"
+        let name = isWatch ? "GET" : self.method
+        guard let method = Call.Method.allCases.first(where: { "\($0)".uppercased() == name })
+        else { throw TestFailure("\(name) cannot be called") }
         var condition = Call.Condition.none
         for (name, value) in fields {
             switch (name, value, UInt64(value.filter { $0 != "\"" })) {
@@ -86,7 +70,8 @@ struct TestRequest {
         head += (0..<8).map { UInt8(truncatingIfNeeded: revision >> (8 * $0)) }
         head += [UInt8](repeating: 0, count: 8)
         return frame(
-            .call, flags: condition.flags, head: head + path + device + type,
+            .call, flags: condition.flags.union(isWatch ? .watch : []),
+            head: head + path + device + type,
             body: body ?? [])
     }
 }
@@ -156,7 +141,7 @@ final class TestConnection {
         while told.isEmpty {
             if dialect == .call {
                 let answer = try raw.frameAnswer()
-                guard answer.status == 200 else {
+                guard answer.frame.continues else {
                     isFollowing = false
                     return try seen(answer)
                 }

@@ -254,8 +254,8 @@ extension Speaker {
     fileprivate func blob(_ digest: String) throws -> [UInt8]? {
         if isBinary {
             var head: [UInt8] = []
-            try GetBlob.Request.compose(digest: hex(digest).span.bytes, into: &head)
-            let answer = try client.exchange(frame(.getBlob, head: head))
+            try Get.Request.compose(digest: hex(digest).span.bytes, into: &head)
+            let answer = try client.exchange(frame(.get, flags: .digestGiven, head: head))
             return answer.status == 200 ? answer.body : nil
         }
         let answer = try client.request("GET", "/v1/blobs/sha256:\(digest)")

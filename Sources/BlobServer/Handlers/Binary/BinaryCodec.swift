@@ -5,16 +5,17 @@ import Bytes
 /// Writes the binary protocol's answers, except payloads.
 enum BinaryCodec {
     static func append(
-        _ response: Answer, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ response: Answer, _ frame: RequestFrame, continues: Bool = false,
+        into batch: inout AnswerBatch
     ) {
         switch response {
-        case .document(let document): append(document, frame, into: &batch)
+        case .document(let document):
+            append(document, frame, continues: continues, into: &batch)
         case .published(let record, let name, let created, _):
             guard let part = record.part(named: name) else {
                 return append(.problem(.outcomeMismatch), frame, into: &batch)
             }
             append(record, part, created: created, frame, into: &batch)
-        case .echo(let body): append(frame, status: 200, body: body, into: &batch)
         case .problem(let error):
             var body: [UInt8] = []
             Problem.compose(error, into: &body)
@@ -23,15 +24,21 @@ enum BinaryCodec {
     }
 
     private static func append(
-        _ document: Answer.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ document: Answer.Document, _ frame: RequestFrame, continues: Bool,
+        into batch: inout AnswerBatch
     ) {
-        var mediaType: [UInt8] = []
-        if document.status != 204 { mediaType.append(document.mediaType) }
         var head: [UInt8] = []
-        Call.Response.compose(
-            revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
-            location: (document.location ?? "").utf8.span.bytes, into: &head)
-        append(frame, status: document.status, head: head, body: document.body, into: &batch)
+        // The answer to a ping has none.
+        if frame.operation == .call {
+            var mediaType: [UInt8] = []
+            if document.status != 204 { mediaType.append(document.mediaType) }
+            Call.Response.compose(
+                revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
+                location: (document.location ?? "").utf8.span.bytes, into: &head)
+        }
+        append(
+            frame, status: document.status, head: head, body: document.body, continues: continues,
+            into: &batch)
     }
 
     private static func append(
@@ -55,11 +62,11 @@ enum BinaryCodec {
 
     private static func append(
         _ frame: RequestFrame, status: UInt16, head: [UInt8] = [], body: [UInt8] = [],
-        into batch: inout AnswerBatch
+        continues: Bool = false, into batch: inout AnswerBatch
     ) {
         ResponseFrame(
             answering: frame, status: status, headByteCount: UInt32(head.count),
-            bodyByteCount: UInt64(body.count)
+            bodyByteCount: UInt64(body.count), continues: continues
         ).compose(into: &batch.heads)
         batch.heads.append(contentsOf: head)
         batch.heads.append(contentsOf: body)
@@ -82,19 +89,5 @@ enum BinaryCodec {
         response.compose(
             storeID: storeID.span.bytes, serverVersion: version.span.bytes, into: &head)
         append(frame, status: 200, head: head, into: &batch)
-    }
-
-    static func appendWatched(
-        _ page: FeedPage, of owner: String, store: StoreID, _ frame: RequestFrame,
-        into batch: inout AnswerBatch
-    ) {
-        var body: [UInt8] = []
-        ChangesDocument.append(page, owner: owner, store: store, to: &body)
-        var next: [UInt8] = []
-        page.next.append(owner: owner.utf8.span.bytes, store: store, to: &next)
-        var head: [UInt8] = []
-        Watch.Response(changeCount: UInt32(clamping: page.changes.count), hasMore: page.hasMore)
-            .compose(next: next.span.bytes, into: &head)
-        append(frame, status: 200, head: head, body: body, into: &batch)
     }
 }

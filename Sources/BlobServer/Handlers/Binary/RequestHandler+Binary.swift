@@ -74,7 +74,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         let blob = payload.blob
         var selection = Selection.whole(blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
         do throws(ProtocolError) {
-            let range = try WireRange.parse(head, flags: frame.flags, .get)
+            let range = try WireRange.parse(head, flags: frame.flags)
             if let range, case .from(let first, _) = range {
                 selection = try selection.narrowed(
                     to: range.resolve(byteCount: UInt64(blob.byteCount)), of: blob,
@@ -151,18 +151,10 @@ extension RequestHandler {
                 asked = .call(EndpointRequest(put, bodyByteCount: frame.bodyByteCount))
             case .get:
                 let get = try Get.Request.parse(head, flags: frame.flags)
-                asked = .fetch(.part(id: get.id, part: get.part))
-            case .getBlob:
-                let get = try GetBlob.Request.parse(head, flags: frame.flags)
-                let digest = try require(
-                    Digest(bytes: get.digest.of(head)), .badDigest,
-                    "the digest must be 32 bytes long")
-                asked = .fetch(.digest(digest))
+                asked = .fetch(try get.key(in: head, flags: frame.flags))
             case .call:
                 let call = try Call.Request.parse(head, flags: frame.flags)
                 asked = .call(try EndpointRequest(call, head))
-            case .watch:
-                asked = .call(try EndpointRequest(try Watch.Request.parse(head), head))
             }
         } catch {
             let entry = observer.entry(
@@ -276,6 +268,16 @@ extension RequestFrame {
     }
 }
 
+extension Get.Request {
+    fileprivate func key(
+        in head: RawSpan, flags: RequestFlags
+    ) throws(ProtocolError) -> PayloadKey {
+        guard flags.contains(.digestGiven) else { return .part(id: id, part: part) }
+        return .digest(
+            try require(Digest(bytes: id.of(head)), .badDigest, "the digest must be 32 bytes long"))
+    }
+}
+
 extension Opcode {
     /// Its name in logs, and what a request with an invalid head is counted as.
     fileprivate var row: (name: StaticString, counted: Operation) {
@@ -284,9 +286,7 @@ extension Opcode {
         case .ping: ("ping", .probe)
         case .put: ("put", .publish)
         case .get: ("get", .fetch)
-        case .getBlob: ("getBlob", .fetch)
         case .call: ("call", .unknown)
-        case .watch: ("watch", .watch)
         }
     }
 }

@@ -25,12 +25,12 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var condition = Condition.none
     /// What a device presented: a signed link, whose parameters are in the query, or a token; nil: a backend.
     @exclusivity(unchecked) private(set) var grant: DeviceGrant?
-    @exclusivity(unchecked) private(set) var acceptsEvents = false
+    /// Whether to answer with changes as they happen: a stream of events, or of frames.
+    @exclusivity(unchecked) private(set) var isWatch = false
     /// The position in the feed up to which a stream was read.
     @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
-    // Given by the frames of put and watch instead of a query.
+    /// Given by the frame of a put instead of a query.
     @exclusivity(unchecked) private(set) var publication: Publication?
-    @exclusivity(unchecked) private(set) var feed: FeedQuery?
 
     private init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
@@ -74,7 +74,7 @@ final class EndpointRequest {
         } else if endpoint.operation == .changes {
             lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
             if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
-                acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
+                isWatch = MediaRanges.names("text/event-stream", in: accept)
             }
         }
     }
@@ -104,11 +104,15 @@ final class EndpointRequest {
         let (path, query) = call.split(head)
         if call.method == .get, case .blob = PayloadPath.parse(path.of(head)) {
             throw ProtocolError(
-                .methodNotAllowed, "call does not support GET of a blob; use getBlob")
+                .methodNotAllowed, "call does not support GET of a blob; use get")
         }
         let (endpoint, names) = try Endpoint.find(call.method, path.of(head), on: .frames)
         self.init(endpoint)
         try read(names, in: path.of(head), query: query.of(head))
+        isWatch = call.isWatch
+        try require(
+            !isWatch || endpoint.operation == .changes, .malformed,
+            "\(endpoint.name) cannot be watched; only changes can")
         if call.coding == .gzip { coding = .gzip }
         mediaType = call.mediaType
         device = call.device
@@ -129,23 +133,6 @@ final class EndpointRequest {
         self.bodyByteCount = bodyByteCount
         publication = Publication(
             lifetime: put.lifetime, texts: put.texts, profile: put.profile)
-    }
-
-    /// A frame of `watch`. The connection then serves nothing else.
-    convenience init(_ watch: Watch.Request, _ head: RawSpan) throws(ProtocolError) {
-        self.init(.watch)
-        owner = try OwnerID(onWire: watch.owner.of(head))
-        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
-        feed = FeedQuery(
-            owner: watch.owner.of(head).text(), start: .beginning, limit: watch.pageLimit,
-            waitSeconds: 0,
-            filter: RecordFilter(
-                app: text(watch.app), isRead: watch.isRead,
-                actionState: watch.actionState.flatMap { ActionState(rawValue: $0) },
-                group: text(watch.group), platform: text(watch.platform),
-                targetHost: text(watch.targetHost)))
-        lastEventID = watch.cursor.of(head).array()
-        acceptsEvents = true
     }
 
     /// The notification's id, the owner or the category; empty if the path names none.

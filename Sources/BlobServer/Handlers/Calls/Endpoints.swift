@@ -12,11 +12,6 @@ extension Endpoint {
         .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
         also: .conditions, .performInSnapshot(RequestHandler.putPayload))
 
-    /// Used for the frame `watch`.
-    static let watch = Endpoint(
-        .get, "/v1/users/{owner}/changes", "watch", .watch, on: .frames,
-        also: .withoutMemory, .perform(RequestHandler.getChanges))
-
     private static let payloads = [
         Endpoint(
             .get, "/v1/notifications/{id}/payload", "getPayload", .fetch,

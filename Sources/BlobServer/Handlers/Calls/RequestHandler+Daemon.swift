@@ -5,7 +5,7 @@ import BlobStore
 
 extension RequestHandler {
     func getLive(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        .respond(.echo([]))
+        .respond(.text(Array("ok\n".utf8)))
     }
 
     func getReady(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {

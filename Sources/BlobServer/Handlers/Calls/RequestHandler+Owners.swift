@@ -8,22 +8,17 @@ import Notifications
 extension RequestHandler {
     /// A stream's last event id takes precedence over `since`.
     func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let lastEventID = request.acceptsEvents ? request.lastEventID : nil
-        let since = lastEventID ?? request.query["since"] ?? Array("0".utf8)
-        var feed: FeedQuery
-        if let said = request.feed { feed = said } else { feed = try self.feed(request) }
-        feed.start = try feedStart(since.span.bytes, of: feed.owner)
-        return request.acceptsEvents ? .subscribe(feed) : .awaitChanges(feed)
-    }
-
-    private func feed(_ request: EndpointRequest) throws(ProtocolError) -> FeedQuery {
         let query = request.query
-        return FeedQuery(
-            owner: try request.required(request.owner).text, start: .beginning,
+        let lastEventID = request.isWatch ? request.lastEventID : nil
+        let since = lastEventID ?? query["since"] ?? Array("0".utf8)
+        let owner = try request.required(request.owner).text
+        let feed = FeedQuery(
+            owner: owner, start: try feedStart(since.span.bytes, of: owner),
             limit: try query.pageLimit(),
             waitSeconds: try query.number(
                 "wait", in: 0...WireLimits.waitSecondsMax, .badWait, default: 0),
             filter: try query.filter(in: request.scope), grant: request.grant)
+        return request.isWatch ? .subscribe(feed) : .awaitChanges(feed)
     }
 
     /// A position in a feed: `0`, `latest`, or one from an answer. Throws `bad_cursor` for anything else, and `resync`

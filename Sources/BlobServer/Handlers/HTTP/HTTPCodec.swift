@@ -30,10 +30,6 @@ final class HTTPCodec {
             document.body.reserveCapacity(RecordDocument.usualByteCount)
             RecordDocument.append(record, to: &document.body)
             append(document, form, into: &batch)
-        case .echo:
-            append(
-                Answer.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
-                into: &batch)
         case .problem(let error): append(error, form, hint, into: &batch)
         }
     }

@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 import Glibc
 import TestSupport
 import Testing
@@ -35,8 +36,12 @@ import Testing
 
     /// Frames that are refused: with a status and a code, and whether the connection continues after their bodies.
     private func refused() throws -> [(bytes: [UInt8], words: String, continues: Bool)] {
-        func watch(_ bytes: [UInt8], _ text: String = "o0") -> [UInt8] {
-            frame(.watch, head: [0, 0, 1, 1] + bytes + Array(text.utf8))
+        func watch(_ target: String) throws -> [UInt8] {
+            try TestRequest("FOLLOW", target).bytes(in: .call)
+        }
+        func digest(_ byteCount: UInt8, part: UInt8 = 0) -> [UInt8] {
+            [UInt8](repeating: 0, count: 16) + [byteCount, part] + [UInt8](repeating: 0, count: 6)
+                + [UInt8](repeating: 97, count: Int(byteCount + part))
         }
         func head(_ draft: Put.Draft) throws -> [UInt8] {
             var head: [UInt8] = []
@@ -50,11 +55,10 @@ import Testing
         let unknown = try changed(
             [1: 99], of: frame(.put, id: 7, body: .init(repeating: 0xB1, count: 3 << 20)))
         return [
-            // Operations that are calls, and a body where none should be.
+            // The next operation there may be, those that version 1 had, and a body where none should be.
             (try changed([1: 6]), "405 method_not_allowed", true),
-            (try changed([1: 7]), "405 method_not_allowed", true),
-            (try changed([1: 8]), "405 method_not_allowed", true),
-            (try changed([1: 9]), "405 method_not_allowed", true),
+            (try changed([1: 10]), "405 method_not_allowed", true),
+            (try changed([1: 11]), "405 method_not_allowed", true),
             (unknown, "405 method_not_allowed", true),
             (
                 try TestRequest("GET", "/v1/notifications/a", body: [1]).bytes(in: .call),
@@ -74,8 +78,8 @@ import Testing
             (frame(.get, flags: .rangeGiven, head: try rangeHead(count: 0)), "400 malformed", true),
             (
                 frame(
-                    .getBlob, flags: .rangeGiven,
-                    head: try rangeHead(count: 0).prefix(16) + [UInt8](repeating: 7, count: 32)),
+                    .get, flags: [.rangeGiven, .digestGiven],
+                    head: Array(try rangeHead(count: 0).prefix(16)) + digest(32).dropFirst(16)),
                 "400 malformed", true
             ),
             (try getFrame("a", range: WireRange(first: 3, count: 1)), "416 bad_range", true),
@@ -83,13 +87,18 @@ import Testing
                 try getFrame("a", range: WireRange(first: .max - 1, count: .max - 1)),
                 "416 bad_range", true
             ),
-            // Filters and limits of watches.
-            (watch([3, 0, 0, 0]), "400 bad_query", true),
-            (watch([255, 0, 0, 0]), "400 bad_query", true),
-            (watch([0, 5, 0, 0]), "400 bad_action_state", true),
-            (watch([0, 0, 1, 0], "o0\n"), "400 bad_group", true),
-            (watch([0, 0, 0, 3], "o0a/b"), "400 bad_app", true),
-            (watch([0, 0, 0, 4], "o0app"), "400 malformed", true),
+            // Digests of another length, with a part, and of nothing.
+            (frame(.get, flags: .digestGiven, head: digest(31)), "400 bad_digest", true),
+            (frame(.get, flags: .digestGiven, head: digest(33)), "400 bad_digest", true),
+            (frame(.get, flags: .digestGiven, head: digest(32, part: 1)), "400 bad_part", true),
+            (frame(.get, flags: .digestGiven, head: digest(32)), "404 not_found", true),
+            // What is no feed, and bad filters and cursors of one.
+            (try watch("/v1/users/o/notifications"), "400 malformed", true),
+            (try watch("/v1/stats"), "400 malformed", true),
+            (try watch("/v1/users/o/changes?since=x"), "400 bad_cursor", true),
+            (try watch("/v1/users/o/changes?limit=1001"), "400 bad_limit", true),
+            (try watch("/v1/users/o/changes?read=3"), "400 bad_query", true),
+            (try watch("/v1/users/o/changes?app="), "400 bad_app", true),
             // A reserved field, and a field without its flag.
             (try changed([12: 1]), "400 reserved", false),
             (frame(.put, head: ttl, body: [1]), "400 reserved", false),
@@ -202,6 +211,58 @@ import Testing
         for _ in 0..<200 { #expect(try client.frameAnswer().body.count == 16_000) }
         #expect(try client.frameAnswer().status == 204)
         #expect(try daemon.request("GET", "/v1/notifications/a").status == 404)
+    }
+
+    // Version 1 had other operations. Its client must learn what to do, not that a frame is malformed.
+    @Test(
+        "A client of another version is refused by name",
+        arguments: [
+            (1, 1, "version 1", "client"), (0, 1, "versions 0 to 1", "client"),
+            (3, 4, "versions 3 to 4", "daemon"),
+        ])
+    func versions(lowest: UInt16, highest: UInt16, spoken: String, side: String) throws {
+        let client = try daemon.connect()
+        var head: [UInt8] = []
+        Hello.Request(lowestVersion: lowest, highestVersion: highest).compose(into: &head)
+        // What follows is not read.
+        let answer = try client.exchange(frame(.hello, id: 7, head: head) + getFrame("a"))
+        #expect(answer.status == 400 && answer.code == "version")
+        #expect(
+            jsonMember(String(decoding: answer.body, as: UTF8.self), "detail")
+                == "the client speaks \(spoken) of the binary protocol, this daemon version 2: upgrade the \(side)"
+        )
+        #expect(answer.frame.requestID == 7 && answer.frame.opcode == 1)
+        #expect(try client.isClosed())
+        head = []
+        Hello.Request(lowestVersion: 1, highestVersion: 2).compose(into: &head)
+        let both = try daemon.connect().exchange(frame(.hello, head: head))
+        #expect(try Hello.Response.parse(both.head.span.bytes).version == 2)
+    }
+
+    @Test("A watch answers at once and with each change, until its client goes")
+    func watch() throws {
+        let client = try daemon.connectBinary()
+        client.send(
+            try TestRequest("FOLLOW", "/v1/users/o/changes?since=latest").bytes(in: .call))
+        // It is answered no more.
+        client.send(try getFrame("a"))
+        func page() throws -> SeenPage {
+            let answer = try client.frameAnswer()
+            #expect(answer.status == 200 && answer.frame.continues)
+            #expect(answer.frame.opcode == Opcode.call.rawValue)
+            let head = try Call.Response.parse(answer.head.span.bytes)
+            #expect(head.mediaType.of(answer.head.span.bytes).text() == "application/json")
+            return try SeenPage(answer.body)
+        }
+        #expect(try page().words == [])
+        for id in ["b", "c"] {
+            try daemon.put(id, [1], query: "?owner=o")
+            #expect(try page().words == ["published \(id)"])
+        }
+        #expect(daemon.stop() == 0)
+        let last = try client.frameAnswer()
+        #expect(last.status == 503 && last.code == "stopping" && !last.frame.continues)
+        #expect(try client.isClosed())
     }
 
     @Test("hello tells the daemon's settings")
