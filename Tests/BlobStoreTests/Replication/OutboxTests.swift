@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -222,6 +223,27 @@ import Testing
             }
         }
         #expect(ids[0] != ids[1])
+    }
+
+    // Its changes were said to be of that epoch, and a start that did not know of the fence gave those after them an earlier
+    // one: the store was called damaged.
+    @Test("A leader that found a later fence of its own, and not the bucket again, is in its old epoch")
+    func fenceOfItsOwn() throws {
+        let store = try folder.openLeader()
+        try store.put(nil, [1])
+        try folder.afterKill { copy in
+            copy.noteShipped(copy.lastSequence, byteCount: 0, at: .name(2), of: 5)
+            for _ in 0..<2 {
+                copy.leadUnconfirmed()
+                try copy.put(nil, [1])
+            }
+            let epochs = copy.core.replication.shard.withLock { $0.epochs.epochs }
+            #expect(epochs.map(\.epoch) == [1, 1, 1])
+            try copy.lead(
+                epoch: 6, nonce: .random(), after: .name(3), isFirst: false, asOf: noon)
+            let (before, after) = (epochs[2].revision + 1, try copy.counters().revision)
+            #expect(after - before == 5 * StoreLimits.failoverGap)
+        }
     }
 
     @Test("An epoch whose numbers would be too high does not begin")

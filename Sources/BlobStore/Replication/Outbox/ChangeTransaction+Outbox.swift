@@ -12,9 +12,10 @@ extension ChangeTransaction {
         guard let state else { return }
         let before = counters.revision
         try counters.skip(.random(in: 1...StoreLimits.unconfirmedGapMax))
+        // Not that of a later fence of this store's own, after which it has not led, and which a start may not know of yet.
         newEpochs = epochs.adding(
             EpochList.Epoch(
-                epoch: state.epoch, revisionBefore: before, revision: counters.revision,
+                epoch: epochs.epochs.last?.epoch ?? state.epoch, revisionBefore: before, revision: counters.revision,
                 sequence: sequence - 1))
     }
 
