@@ -227,7 +227,7 @@ import Testing
 
     // Its changes were said to be of that epoch, and a start that did not know of the fence gave those after them an earlier
     // one: the store was called damaged.
-    @Test("A leader that found a later fence of its own, and not the bucket again, is in its old epoch")
+    @Test("A leader that found a later fence of its own is in its old epoch until it leads")
     func fenceOfItsOwn() throws {
         let store = try folder.openLeader()
         try store.put(nil, [1])

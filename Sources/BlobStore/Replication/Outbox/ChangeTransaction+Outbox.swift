@@ -15,7 +15,8 @@ extension ChangeTransaction {
         // Not that of a later fence of this store's own, after which it has not led, and which a start may not know of yet.
         newEpochs = epochs.adding(
             EpochList.Epoch(
-                epoch: epochs.epochs.last?.epoch ?? state.epoch, revisionBefore: before, revision: counters.revision,
+                epoch: epochs.epochs.last?.epoch ?? state.epoch, revisionBefore: before,
+                revision: counters.revision,
                 sequence: sequence - 1))
     }
 
