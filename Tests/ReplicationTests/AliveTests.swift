@@ -277,6 +277,7 @@ import Testing
         try b.run { b.isLeading }
         try run([a], milliseconds: 6_000)
         #expect(a.activity == .changes)
+        b.uptime += 6_000
         try b.beat()
         try run([a], milliseconds: 2_000)
         #expect(a.activity == .follows)
@@ -302,7 +303,9 @@ import Testing
             try run([a], milliseconds: max(0, b.uptime - a.uptime))
         }
         #expect(b.isLeading)
-        #expect(a.activity == .follows)
+        #expect(a.activity == .changes, "it waits for that")
         #expect(try b.store.get("n199") == [1])
+        try run([a, b], milliseconds: 10_000)
+        #expect(a.activity == .follows && b.isLeading)
     }
 }

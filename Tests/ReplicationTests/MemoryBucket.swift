@@ -130,8 +130,11 @@ final class MemoryBucket: Bucket {
                 shared.create(name, bytes) ? .created : .exists
             }
         } catch {
-            if error == .stopped { throw error }
-            return .unknown(error.description)
+            // What is refused is not there, and will not be.
+            switch error {
+            case .stopped, .bucket(_, isLasting: true): throw error
+            default: return .unknown(error.description)
+            }
         }
     }
 

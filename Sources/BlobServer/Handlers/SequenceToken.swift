@@ -36,7 +36,9 @@ extension BlobStore {
     /// The last batch; nil for a store that is not replicated.
     var sequenceToken: SequenceToken? {
         guard let state = replicationState else { return nil }
-        return SequenceToken(epoch: state.epoch, sequence: lastSequence)
+        // In this order: a batch of the epoch before may be said to be of the next one, in which it is, too.
+        let sequence = lastSequence
+        return SequenceToken(epoch: lastEpoch ?? state.epoch, sequence: sequence)
     }
 }
 

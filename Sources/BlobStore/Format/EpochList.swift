@@ -67,9 +67,11 @@ struct EpochList: Equatable, MetaValue {
         return index + 1 == epochs.count || revision <= epochs[index + 1].revisionBefore
     }
 
-    /// Whether a batch of an epoch belongs to this history: not if it was given after the next leader took over.
+    /// Whether a batch of an epoch belongs to this history: not if it was given after the next leader took over, or by
+    /// one that left nothing in it.
     func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
         guard let next = epochs.first(where: { $0.epoch > epoch }) else { return true }
-        return sequence <= next.sequence
+        let isKnown = epochs.contains { $0.epoch == epoch }
+        return sequence <= next.sequence && (isKnown || next == epochs[0])
     }
 }

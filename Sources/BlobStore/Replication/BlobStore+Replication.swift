@@ -31,6 +31,11 @@ extension BlobStore {
             - core.replication.byteCountShipped.load(ordering: .relaxed)
     }
 
+    /// The epoch of the last batch; nil before the first.
+    package var lastEpoch: UInt64? {
+        core.replication.shard.withLock { $0.epochs.epochs.last?.epoch }
+    }
+
     /// Whether a batch of an epoch belongs to this store's history, or will.
     package func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
         core.replication.shard.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
@@ -129,8 +134,8 @@ extension BlobStore {
         }
     }
 
-    /// Adds a run to those of this store, on disk: before an epoch is created with its nonce. Even if the run is
-    /// killed, the epoch is then known as this store's own. Returns the nonce for the run to use: that of the
+    /// Adds a run to those of this store, on disk: before a fence is created with its nonce. Even if the run is
+    /// killed, the fence is then known as this store's own. Returns the nonce for the run to use: that of the
     /// newest run where ``ReplicationState/nonceCountMax`` are remembered.
     package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
         let replication = core.replication
@@ -153,7 +158,7 @@ extension BlobStore {
     /// is removed first.
     ///
     /// - Parameters:
-    ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
+    ///   - epoch: that of a fence of this store.
     ///   - position: the last name of the log before the one that this store writes next.
     ///   - isFirst: whether nobody led the shard before.
     package func lead(

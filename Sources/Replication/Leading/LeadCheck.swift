@@ -15,7 +15,7 @@ enum LeadCheck {
         var (first, number): (UInt64?, UInt64) = (nil, 0)
         while true {
             guard let state = store.replicationState, state.epoch == epoch else {
-                throw .deposed(epoch: store.replicationState?.epoch ?? 0, leader: "this host")
+                throw deposed(after: epoch)
             }
             let last = state.position.number
             // It was created after the one before it was known to be there, and that was since this began.
@@ -23,18 +23,15 @@ enum LeadCheck {
             first = first ?? last
             number = max(number, last) + 1
             guard let head = try Segment.read(number, on: bucket)?.head else { break }
-            guard head.epoch == epoch else {
-                throw deposed(
-                    head.epoch, AliveDocument.host(of: head.epoch, in: store.id, on: bucket))
-            }
+            guard head.epoch == epoch else { throw deposed(after: epoch) }
         }
         guard try BaseManifest.numbers(from: number, on: bucket).isEmpty else {
-            let newest = try AliveDocument.newest(of: store.id.description, on: bucket)
-            throw deposed(newest?.epoch ?? epoch, newest?.host ?? AliveDocument.unknownHost)
+            throw deposed(after: epoch)
         }
     }
 
-    private static func deposed(_ epoch: UInt64, _ leader: String) -> ReplicationError {
-        .deposed(epoch: epoch, leader: leader)
+    /// Who ships finds out by whom.
+    private static func deposed(after epoch: UInt64) -> ReplicationError {
+        .deposed(epoch: epoch + 1, leader: AliveDocument.unknownHost)
     }
 }

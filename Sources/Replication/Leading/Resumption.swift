@@ -9,8 +9,8 @@ package enum Resumption {
     package enum Outcome: Sendable, Hashable {
         case leads
         /// Behind what is this store's own are only fences of others, and the host of the last one was not seen to lead:
-        /// it may be about to, or have died. Nothing has diverged yet.
-        case fenced(epoch: UInt64)
+        /// it may be about to, or have died. Nothing has diverged yet. `beats`: how often it has said that it is about to.
+        case fenced(epoch: UInt64, beats: UInt64?)
         case deposed(epoch: UInt64, host: String)
     }
 
@@ -34,15 +34,20 @@ package enum Resumption {
     }
 
     /// Reads the log after the store's position. A request for each name.
-    package static func run(_ store: BlobStore, on bucket: some Bucket) throws -> Outcome {
+    ///
+    /// - Parameter fence: is called where another host's fence is found, also if this fails then.
+    package static func run(
+        _ store: BlobStore, on bucket: some Bucket, noting fence: () -> Void = {}
+    ) throws -> Outcome {
         guard let state = store.replicationState else { return .leads }
         var log = LogFollower(storeID: store.id, after: state.position)
-        var fenced: UInt64?
+        var fenced: Segment.Head?
         do {
             while let segment = try log.next(on: bucket, looksForBase: true) {
                 let (head, isOwn) = (segment.head, state.isOwn(segment.head.nonce))
                 if head.kind == .fence, !isOwn {
-                    fenced = head.epoch
+                    fenced = head
+                    fence()
                 } else if try note(segment, of: store) {
                     fenced = nil
                 } else {
@@ -53,10 +58,14 @@ package enum Resumption {
                             : AliveDocument.host(of: head.epoch, in: store.id, on: bucket))
                 }
             }
-            guard let epoch = fenced else { return .leads }
+            guard let fenced else { return .leads }
             let leader = try AliveDocument.readable(
-                epoch, of: store.id.description, on: bucket)
-            return leader.map { .deposed(epoch: epoch, host: $0.host) } ?? .fenced(epoch: epoch)
+                fenced.epoch, of: store.id.description, on: bucket)
+            // One that still applies what is before its fence is not as far.
+            if let leader, leader.segment >= fenced.number {
+                return .deposed(epoch: fenced.epoch, host: leader.host)
+            }
+            return .fenced(epoch: fenced.epoch, beats: leader?.counter)
         } catch let error as ReplicationError {
             return try outcome(of: error, of: store, on: bucket)
         }

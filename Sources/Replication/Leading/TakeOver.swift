@@ -40,35 +40,52 @@ package struct TakeOver {
             var ahead = log
             // A name that is free may have been collected.
             while !isLate(), let segment = try ahead.next(on: bucket, looksForBase: true) {
-                let found = segment.head.epoch
-                guard deposes || segment.head.nonce == nonce, try apply(segment)
-                else { return .lost(epoch: found, host: host(of: found, on: bucket)) }
-                (log, epoch) = (ahead, found)
+                let found = segment.head
+                if found.kind == .fence, found.nonce == nonce {
+                    // An earlier attempt's, whose answer was lost. Another one would say the same.
+                    var beyond = ahead
+                    if try beyond.next(on: bucket, looksForBase: true) == nil {
+                        return .leads(LogWriter(after: segment))
+                    }
+                }
+                guard deposes || found.nonce == nonce, try apply(segment) else {
+                    return .lost(epoch: found.epoch, host: host(of: found.epoch, on: bucket))
+                }
+                (log, epoch) = (ahead, found.epoch)
             }
             return nil
         }
         while true {
-            if let lost = try lost() { return lost }
+            if let outcome = try lost() { return outcome }
             if isLate() {
-                do {
-                    return try fenceFirst(
-                        after: log.position, of: epoch, on: bucket, sequence: sequence(), asOf: now)
-                } catch let error as ReplicationError {
-                    guard case .bucket = error else { throw error }
-                    return .unknown(error)
-                }
+                return try fenceFirst(
+                    after: log.position, of: epoch, on: bucket, sequence: sequence(), asOf: now)
             }
             let fence = fence(after: log.position, of: epoch, sequence: sequence(), asOf: now)
-            do throws(ReplicationError) {
-                guard try create(fence, on: bucket) == nil else { continue }
+            switch try create(fence, on: bucket) {
+            case .other: continue
+            case .unknown(let error): return .unknown(error)
+            case .created:
                 // The name may have been free because it had been collected.
-                try Fence.require(fence, on: bucket)
-            } catch {
-                if case .tooOld = error { throw error }
-                return .unknown(error)
+                let error = try failure { () throws(ReplicationError) in
+                    try Fence.require(fence, on: bucket)
+                }
+                return error.map { .unknown($0) } ?? .leads(LogWriter(after: fence))
             }
-            return .leads(LogWriter(after: fence))
         }
+    }
+
+    /// What keeps from finding out what a fence in the log means, which can be tried again.
+    private func failure(
+        _ body: () throws(ReplicationError) -> Void
+    ) throws(ReplicationError) -> ReplicationError? {
+        do throws(ReplicationError) { try body() } catch {
+            switch error {
+            case .bucket, .stopped: return error
+            default: throw error
+            }
+        }
+        return nil
     }
 
     private func host(of epoch: UInt64, on bucket: some Bucket) -> String {
@@ -89,7 +106,12 @@ package struct TakeOver {
         if let oldest = try BaseManifest.numbers(on: bucket).first, applied.number < oldest {
             throw ReplicationError.tooOld(position: applied.number)
         }
-        if let end, end.head.kind == .fence { try Fence.require(end, on: bucket) }
+        if let end, end.head.kind == .fence {
+            try Fence.require(end, on: bucket)
+            if end.head.nonce == nonce {
+                return .fenced(LogWriter(after: end), after: end.head.previous)
+            }
+        }
         var position = end?.position ?? applied
         var (epoch, last) = (end?.head.epoch ?? epoch, end?.head.sequence ?? sequence)
         var asked: UInt64?
@@ -97,14 +119,21 @@ package struct TakeOver {
         defer { if let asked { try? bucket.delete(ShardNames.handover(asked)) } }
         for attempt in 1...Self.attemptCountMax {
             let fence = fence(after: position, of: epoch, sequence: last, asOf: now)
-            guard let other = try other(than: fence, on: bucket) else {
+            let other: Segment
+            switch try create(fence, on: bucket) {
+            case .unknown(let error): return .unknown(error)
+            case .other(let found): other = found
+            case .created:
                 // A lost segment in the middle of the log looks like its end, and so does one that was collected.
-                try Fence.require(fence, on: bucket)
-                guard try LogEnd.find(after: fence.position, on: bucket) == nil else {
-                    throw ReplicationError.damaged(
-                        name: ShardNames.log(fence.head.number),
-                        why: "was missing, but later segments exist")
+                let error = try failure { () throws(ReplicationError) in
+                    try Fence.require(fence, on: bucket)
+                    guard try LogEnd.find(after: fence.position, on: bucket) == nil else {
+                        throw .damaged(
+                            name: ShardNames.log(fence.head.number),
+                            why: "was missing, but later segments exist")
+                    }
                 }
+                if let error { return .unknown(error) }
                 let writer = LogWriter(after: fence)
                 return position == applied ? .leads(writer) : .fenced(writer, after: position)
             }
@@ -131,21 +160,41 @@ package struct TakeOver {
                 previous: position, sequence: sequence, time: now))
     }
 
-    /// Creates a fence, or reads what is there instead.
-    private func other(
-        than fence: Segment, on bucket: some Bucket
-    ) throws(ReplicationError) -> Segment? {
-        guard let found = try create(fence, on: bucket) else { return nil }
-        do throws(DamagedObject) { return try Segment(found) } catch {
-            throw .damaged(name: ShardNames.log(fence.head.number), why: error.description)
-        }
+    private enum Creation {
+        case created
+        case other(Segment)
+        /// It may be there, or get there.
+        case unknown(ReplicationError)
     }
 
+    private static let createAttemptCountMax = 3
+
+    /// Creates a fence, or reads what is there instead. Whoever waits for it is told soon when the bucket takes nothing.
+    ///
+    /// - Throws: where it is not there, and will not be.
     private func create(
         _ fence: Segment, on bucket: some Bucket
-    ) throws(ReplicationError) -> [UInt8]? {
-        try bucket.createUntilKnown(
-            ShardNames.log(fence.head.number), fence.bytes,
-            byteCountMax: ReplicationLimits.segmentByteCountMax)
+    ) throws(ReplicationError) -> Creation {
+        let name = ShardNames.log(fence.head.number)
+        var doubt: ReplicationError?
+        do throws(ReplicationError) {
+            for attempt in 0..<Self.createAttemptCountMax {
+                if attempt > 0 { try bucket.pause(beforeRetrying: attempt - 1) }
+                switch try bucket.createOwn(
+                    name, fence.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
+                {
+                case .done: return .created
+                case .unknown(let why): doubt = .bucket(why)
+                case .other(let found):
+                    do throws(DamagedObject) { return .other(try Segment(found)) } catch {
+                        throw .damaged(name: name, why: error.description)
+                    }
+                }
+            }
+        } catch {
+            guard let doubt else { throw error }
+            return .unknown(doubt)
+        }
+        return .unknown(doubt ?? .bucket("\(name) cannot be created"))
     }
 }

@@ -150,7 +150,10 @@ struct Follower {
             // Who asked for the lead may have died since. What was read of another leader may be long ago, and only
             // who may begin a shard takes the lead after that.
             let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
-            claimsAfter = isArmed ? Self.claimMilliseconds : nil
+            // Whoever has put a fence may die before it leads.
+            if last.kind != .fence || isArmed {
+                claimsAfter = isArmed ? Self.claimMilliseconds : nil
+            }
             handover.noteAnswer(of: last, by: leader)
         } else {
             hasCaughtUp = true
@@ -167,7 +170,13 @@ struct Follower {
             // That of the last segment, once all were applied.
             try handover.ask(leader, of: store.replicationState?.epoch ?? 0, on: bucket)
         }
-        if last != nil { return .next(.again) }
+        if last != nil {
+            // One that is always a little behind knows who leads, too.
+            if watch.leader == nil {
+                try watch.look(at: now, applied: log.position.number, on: bucket)
+            }
+            return .next(.again)
+        }
         try watch.look(at: now, applied: log.position.number, on: bucket)
         if let claimsAfter, try mayLead(after: claimsAfter, on: bucket) {
             host.log(
@@ -266,7 +275,7 @@ struct Follower {
             let end = host.uptime + ReplicationLimits.applyBeforeFenceMilliseconds
             let outcome = try host.takeOver(
                 store, nonce, deposes: deposes, &log, on: bucket,
-                beginsLogging: host.settings.isLogging, sequence: { store.lastSequence },
+                sequence: { store.lastSequence },
                 isLate: { [host] in deposes && host.uptime >= end }
             ) { segment in
                 try applier.apply(segment, on: bucket)
@@ -282,25 +291,19 @@ struct Follower {
                 taking = nil
                 request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
                 return .next(.again)
-            case .leads(let writer):
-                ungiven.noteLead()
-                request?.succeed(epoch: writer.epoch)
-                return .leads(writer)
+            case .leads(let writer): hold(writer, after: log.position, for: request)
             case .fenced(let writer, let position):
                 host.log(
                     .notice,
                     "Taking the lead: no other daemon can add to the log after segment \(position.number); applying \(position.number - log.position.number) segments before it"
                 )
-                host.become(.holds(epoch: writer.epoch))
-                fenced = (writer, position, request)
-                handover.end()
-                taking = nil
-                return .next(.again)
+                hold(writer, after: position, for: request)
             case .unknown(let error):
                 handover.end()
                 taking = (request, deposes)
                 throw error
             }
+            return .next(.again)
         } catch {
             host.become(.follows)
             // It is tried again until it is known, or the request is given up.
@@ -309,6 +312,16 @@ struct Follower {
             }
             throw error
         }
+    }
+
+    /// Notes a fence of this store. It leads when it has all before that.
+    private mutating func hold(
+        _ writer: LogWriter, after position: LogPosition, for request: (any PromotionRequest)?
+    ) {
+        host.become(.holds(epoch: writer.epoch))
+        fenced = (writer, position, request)
+        handover.end()
+        taking = nil
     }
 
     private static func refusal(because error: any Error) -> String {
@@ -329,12 +342,15 @@ struct Follower {
                     throw ReplicationError.damaged(
                         name: ShardNames.log(log.position.number + 1), why: "is missing")
                 }
+                if stuckSince != nil { host.become(.holds(epoch: fenced.writer.epoch)) }
                 stuckSince = nil
                 return .next(.again)
             }
             guard log.position == fenced.after else {
                 throw ReplicationError.forked(number: fenced.writer.position.number)
             }
+            // Whoever led before leads again where it saw nothing of this for long.
+            if try isFollowed(fenced.writer, on: bucket) { return .next(.again) }
             try host.lead(fenced.writer, nonce, beginsLogging: host.settings.isLogging)
         } catch {
             guard try isSuperseded(fenced.writer, because: error, on: bucket) else { throw error }
@@ -354,6 +370,8 @@ struct Follower {
         let since = stuckSince ?? now
         stuckSince = since
         guard now - since >= Int64(ReplicationLimits.handoverMilliseconds) else { return false }
+        // It says no more that it is about to lead.
+        host.become(.changes)
         if let request = fenced?.request {
             let why =
                 "no other daemon can add to the log before this one's fence (epoch \(writer.epoch)), but this one cannot apply segment \(log.position.number + 1) before it: \(error). It leads as soon as it can; to have another host lead now, use --force there"
@@ -361,13 +379,21 @@ struct Follower {
             request.refuse(why)
             fenced?.request = nil
         }
+        return try isFollowed(writer, on: bucket)
+    }
+
+    /// Whether another host has put its fence after that of this store, which follows it then.
+    private mutating func isFollowed(
+        _ writer: LogWriter, on bucket: any Bucket
+    ) throws -> Bool {
         guard let head = try Segment.read(writer.position.number + 1, on: bucket)?.head else {
             return false
         }
+        let leader = AliveDocument.host(of: head.epoch, in: store.id, on: bucket)
         host.log(
             .warning,
-            "\(AliveDocument.host(of: head.epoch, in: store.id, on: bucket)) leads epoch \(head.epoch): this daemon follows it, when it can"
-        )
+            "\(leader) has begun epoch \(head.epoch): this daemon follows it, when it can")
+        fenced?.request?.refuse("\(leader) took the lead in the meantime (epoch \(head.epoch))")
         (fenced, stuckSince) = (nil, nil)
         host.become(.follows)
         return true

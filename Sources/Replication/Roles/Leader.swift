@@ -28,9 +28,9 @@ struct Leader {
     /// is, on a full disk.
     private var saved: LostChanges.Saved?
     private var isDeposed = false
-    /// The fence of another host that has the name after this store's last one, and since when it is known. Its epoch is
-    /// 0 until the log was read.
-    private var fenced: (epoch: UInt64, since: Int64)?
+    private var met: ForeignFence?
+    /// After the fence of this run, where the store could not lead yet.
+    private var unled: LogWriter?
 
     /// - Parameter writer: after the fence of this run, where it has taken the lead already.
     init(_ store: BlobStore, _ host: any ReplicaHost, _ writer: LogWriter? = nil) {
@@ -48,12 +48,12 @@ struct Leader {
     var replicatedSequence: UInt64 { hasBase ? store.shippedSequence : 0 }
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
-        host.takePromotion()?.refuse("this daemon already leads")
+        host.takePromotion()?.refuse(met?.problem ?? "this daemon already leads")
         if shipper == nil {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
-                if error as? ReplicationError != .stopped, !isDeposed, fenced == nil {
+                if error as? ReplicationError != .stopped, !isDeposed, met == nil {
                     leadUnconfirmed()
                 }
                 throw error
@@ -71,11 +71,19 @@ struct Leader {
     /// one.
     private mutating func begin(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
-        switch try Resumption.run(store, on: bucket) {
-        case .leads: fenced = nil
-        case .fenced(let epoch):
-            let milliseconds = wait(forLeaderOf: epoch)
-            guard milliseconds <= 0 else { return .next(.wait(milliseconds: milliseconds)) }
+        if let unled { return try lead(unled) }
+        let (store, now) = (store, host.uptime)
+        var sees = false
+        defer { if sees, met == nil { met = ForeignFence(at: now) } }
+        switch try Resumption.run(store, on: bucket, noting: { sees = true }) {
+        case .leads: (met, sees) = (nil, false)
+        case .fenced(let epoch, let beats):
+            note(fence: epoch, beats: beats)
+            let rest = ReplicationLimits.leaderlessMilliseconds - (met?.silence(at: now) ?? 0)
+            guard rest <= 0, !isDeposed else {
+                let pause = ReplicationLimits.handoverLookMilliseconds
+                return .next(.wait(milliseconds: rest <= 0 ? pause : min(Int(rest), pause)))
+            }
         case .deposed(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
         }
         guard let state = store.replicationState else {
@@ -84,11 +92,11 @@ struct Leader {
         var log = LogFollower(storeID: store.id, after: state.position)
         let nonce = try self.nonce ?? host.prepareToLead()
         self.nonce = nonce
-        let (store, abandoned) = (store, fenced?.epoch ?? 0)
+        let abandoned = met?.epoch ?? 0
         let outcome: TakeOver.Outcome
         do {
             outcome = try host.takeOver(
-                store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
+                store, nonce, deposes: true, &log, on: bucket,
                 sequence: { store.shippedSequence }
             ) { segment in
                 if segment.head.kind == .fence, segment.head.epoch <= abandoned { return true }
@@ -104,34 +112,37 @@ struct Leader {
         }
         switch outcome {
         // Its next step finds out what that means.
-        case .lost: break
+        case .lost: return .next(.again)
         case .unknown(let error): throw error
         case .leads(let writer), .fenced(let writer, _):
-            fenced = nil
-            epoch = writer.epoch
-            hasOwnRevisions = true
-            shipper = Shipper(store, writer)
+            if met != nil {
+                host.log(.notice, "Nobody leads epoch \(abandoned): this daemon begins another one")
+            }
+            unled = writer
+            return try lead(writer)
         }
+    }
+
+    /// Leads after a fence of this run. Where the store cannot, it is tried again: another fence would change nothing.
+    private mutating func lead(_ writer: LogWriter) throws -> Replica.Outcome {
+        guard let nonce else { preconditionFailure("a fence has a nonce") }
+        try host.lead(writer, nonce, beginsLogging: false)
+        (unled, met, problem) = (nil, nil, nil)
+        epoch = writer.epoch
+        hasOwnRevisions = true
+        shipper = Shipper(store, writer)
         return .next(.again)
     }
 
-    /// How many milliseconds to wait before a fence counts as abandoned that nobody is seen to lead by.
-    private mutating func wait(forLeaderOf epoch: UInt64) -> Int {
-        let now = host.uptime
-        let since = fenced?.epoch == epoch ? fenced?.since ?? now : now
-        if fenced?.epoch != epoch {
-            host.log(
-                .warning,
-                "Another daemon has begun epoch \(epoch): changes are refused until it leads, or does not"
-            )
+    /// Takes no changes while another host may lead.
+    private mutating func note(fence epoch: UInt64, beats: UInt64?) {
+        var met = met ?? ForeignFence(at: host.uptime)
+        if met.note(epoch, beats: beats, at: host.uptime) {
+            host.log(.warning, "Replication waits: \(met.problem)")
             become(.changes)
         }
-        fenced = (epoch, since)
-        let rest = since + ReplicationLimits.leaderlessMilliseconds - now
-        if rest <= 0 {
-            host.log(.notice, "Nobody leads epoch \(epoch): this daemon begins another one")
-        }
-        return Int(min(rest, Int64(ReplicationLimits.handoverLookMilliseconds)))
+        problem = met.problem
+        self.met = met
     }
 
     /// Takes changes before it is known whether this store still leads.
@@ -249,7 +260,8 @@ struct Leader {
 
     /// Somebody else has the next name. What that means is found out from the log, and no change is taken until then.
     private mutating func giveUpShipping() {
-        (shipper, fenced) = (nil, (0, host.uptime))
+        (shipper, met) = (nil, ForeignFence(at: host.uptime))
+        (isHandingOver, nextHandoverLook) = (false, 0)
         become(.changes)
     }
 
@@ -336,21 +348,15 @@ extension ReplicaHost {
         }
     }
 
-    /// Takes the lead with a store, which leads then, unless it has to apply something before.
+    /// Puts a fence for a store, which leads when it has all before that.
     func takeOver(
         _ store: BlobStore, _ nonce: Nonce, deposes: Bool, _ log: inout LogFollower,
-        on bucket: any Bucket, beginsLogging: Bool, sequence: () -> UInt64,
+        on bucket: any Bucket, sequence: () -> UInt64,
         isLate: () -> Bool = { false }, apply: (Segment) throws -> Bool
     ) throws -> TakeOver.Outcome {
-        let now = now
-        let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
+        try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
             deposes: deposes, &log, of: store.replicationState?.epoch ?? 0, on: bucket,
             sequence: sequence, asOf: now, isLate: isLate, apply: apply)
-        guard case .leads(let writer) = outcome else { return outcome }
-        do { try lead(writer, nonce, beginsLogging: beginsLogging) } catch {
-            return .unknown(error)
-        }
-        return outcome
     }
 
     /// Makes the store lead, when it has all before its fence.

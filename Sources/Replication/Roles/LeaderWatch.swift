@@ -23,7 +23,10 @@ struct LeaderWatch {
     mutating func end() { silence.end() }
 
     /// Another epoch has begun: who leads it is looked for.
-    mutating func noteEpoch() { (leader, nextLook) = (nil, 0) }
+    mutating func noteEpoch() {
+        (leader, nextLook) = (nil, 0)
+        host.noteLeader("")
+    }
 
     /// The bucket could not be read: that is no silence.
     mutating func interrupt() { silence.interrupt() }

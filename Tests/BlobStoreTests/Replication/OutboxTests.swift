@@ -238,11 +238,14 @@ import Testing
                 try copy.put(nil, [1])
             }
             let epochs = copy.core.replication.shard.withLock { $0.epochs.epochs }
+            let blobs = try copy.counters().nextBlobNumber
             #expect(epochs.map(\.epoch) == [1, 1, 1])
             try copy.lead(
                 epoch: 6, nonce: .random(), after: .name(3), isFirst: false, asOf: noon)
-            let (before, after) = (epochs[2].revision + 1, try copy.counters().revision)
-            #expect(after - before == 5 * StoreLimits.failoverGap)
+            let after = try copy.counters()
+            #expect(after.revision == epochs[2].revision + 1 + 5 * StoreLimits.failoverGap)
+            // No random gap keeps these apart.
+            #expect(after.nextBlobNumber == blobs + 5 * StoreLimits.failoverGap)
         }
     }
 

@@ -1,0 +1,213 @@
+import BlobStore
+import TestSupport
+import Testing
+
+@testable import Replication
+
+/// Fences whose hosts do not lead, or not yet: what the leader before does, and what they do.
+@Suite struct ForeignFenceTests {
+    private let objects = MemoryObjects()
+
+    private func leader() throws -> ReplicaUnderTest {
+        let host = ReplicaUnderTest("a", objects)
+        try host.start()
+        try host.lead()
+        return host
+    }
+
+    private func follower(_ name: String, of leader: ReplicaUnderTest) throws -> ReplicaUnderTest {
+        try leader.writeBase()
+        let host = ReplicaUnderTest(name, objects, mayBegin: false)
+        try host.start()
+        try host.run { host.store.lastSequence == leader.store.shippedSequence }
+        return host
+    }
+
+    private func ship(_ host: ReplicaUnderTest) throws {
+        try host.run { host.store.shippedSequence == host.store.lastSequence }
+    }
+
+    /// A fence of another host under the next name, after those of `others` before it.
+    private func fence(after a: ReplicaUnderTest, count: Int = 1) throws -> UInt64 {
+        let state = try #require(a.store.replicationState)
+        var (position, epoch) = (state.position, state.epoch)
+        for _ in 0..<count {
+            epoch += 1
+            let fence = Segment(
+                Segment.Head(
+                    kind: .fence, storeID: a.store.id, epoch: epoch, nonce: .random(),
+                    previous: position, sequence: state.sequence, time: noon))
+            position = fence.position
+            objects[ShardNames.log(position.number)] = fence.bytes
+        }
+        return epoch
+    }
+
+    // A promotion with --force that died before it led deposed the leader: it set its changes aside, was rebuilt as a
+    // follower, and nobody led.
+    @Test(
+        "Fences that nobody leads by depose nobody, and lose nothing",
+        arguments: [false, true], [1, 2])
+    func abandonedFence(isKilled: Bool, count: Int) throws {
+        let a = try leader()
+        try ship(a)
+        let epoch = try fence(after: a, count: count)
+        try a.store.put("1", [1])
+        if isKilled {
+            a.kill()
+            try a.start()
+        }
+        try a.run { a.activity == .changes }
+        let since = a.uptime
+        #expect(a.store.refusesChanges)
+        // A bucket that is away is no reason to take changes that somebody else may have superseded.
+        a.bucket.onRequest = { (_, _) throws(ReplicationError) in throw .bucket("away") }
+        for _ in 0..<3 {
+            #expect(throws: ReplicationError.self) { try a.step() }
+            #expect(a.store.refusesChanges)
+        }
+        a.bucket.onRequest = { _, _ in }
+        try a.run { a.isLeading }
+        #expect(a.store.replicationState?.epoch == epoch + 1)
+        let waited = a.uptime - since
+        #expect(abs(waited - ReplicationLimits.leaderlessMilliseconds) <= 1_000)
+        try ship(a)
+        #expect(try a.store.get("1") == [1])
+        let b = try follower("b", of: a)
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(try b.store.get("1") == [1])
+        #expect(!a.folder.names.contains { $0.hasPrefix("unreplicated") })
+    }
+
+    @Test(
+        "A fence whose host says that it leads deposes at once, and one that comes late when it comes",
+        arguments: [false, true])
+    func fenceOfALeader(isLate: Bool) throws {
+        let a = try leader()
+        try a.writeBase()
+        try ship(a)
+        let epoch = try fence(after: a)
+        try a.store.put("1", [1])
+        let document = AliveDocument(
+            storeID: a.store.id.description, epoch: epoch, host: "b", since: noon, counter: 1,
+            segment: try #require(a.store.replicationState).position.number + 1, time: noon)
+        if isLate { try a.run { a.activity == .changes } }
+        let since = a.uptime
+        objects[ShardNames.alive(epoch)] = document.bytes
+        try a.run { a.lines.contains { $0.contains("b has led since epoch \(epoch)") } }
+        #expect(a.uptime - since < 7_000)
+        #expect(a.folder.names.contains { $0.hasPrefix("unreplicated") })
+    }
+
+    /// Steps both as time passes, in steps that may fail.
+    private func pass(
+        _ hosts: [ReplicaUnderTest], milliseconds: Int64, until isDone: () -> Bool = { false }
+    ) {
+        for _ in 0..<milliseconds / 250 where !isDone() {
+            for host in hosts {
+                let begun = host.uptime
+                try? host.stepOrRestart()
+                host.uptime = max(host.uptime, begun) == begun ? begun + 250 : host.uptime
+            }
+        }
+    }
+
+    // Each attempt put another fence, so that the leader began to wait anew each time: nobody led while the disk was full.
+    @Test("A host that cannot lead after its fence puts no other one, and the leader leads again")
+    func fullDisk() throws {
+        let a = try leader()
+        try ship(a)
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        let fence = try #require(a.store.replicationState).position.number + 1
+        b.host.onWrite = { [objects] () throws(StoreError) in
+            // The fence is there: the store is about to lead.
+            if objects[ShardNames.log(fence)] != nil { throw .full }
+        }
+        try a.store.put("local", [1])
+        let begun = a.uptime
+        pass([b, a], milliseconds: 60_000) { a.isLeading && promotion.answer != nil }
+        #expect(a.isLeading && a.uptime - begun < 45_000)
+        guard case .refused(let why) = promotion.answer else {
+            throw TestFailure("\(String(describing: promotion.answer))")
+        }
+        #expect(why.contains("cannot apply") || why.contains("took the lead"), "\(why)")
+        try ship(a)
+        let kinds = try (fence...fence + 1).map {
+            try Segment(try #require(objects[ShardNames.log($0)])).head
+        }
+        #expect(kinds.allSatisfy { $0.kind == .fence } && kinds[0].nonce != kinds[1].nonce)
+        b.host.onWrite = {}
+        try ReplicaUnderTest.run([a, b]) { b.store.lastSequence == a.store.lastSequence }
+        #expect(a.isLeading && b.activity == .follows)
+        #expect(try b.store.get("local") == [1])
+    }
+
+    // It waited for ever, and put its fence when the bucket took it again: over that of another host.
+    @Test("A promotion is refused where the bucket takes no fence")
+    func refusedFence() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            guard operation == .create, name.hasPrefix(ShardNames.logPrefix) else { return }
+            throw .bucket("403 AccessDenied", isLasting: true)
+        }
+        pass([b], milliseconds: 2_000) { promotion.answer != nil }
+        guard case .refused(let why) = promotion.answer else { throw TestFailure("no answer") }
+        #expect(why.contains("403"), "\(why)")
+        b.bucket.onRequest = { _, _ in }
+        try a.store.put("1", [1])
+        try ReplicaUnderTest.run([a, b]) { b.store.lastSequence == a.store.lastSequence }
+        #expect(a.isLeading && b.activity == .follows)
+    }
+
+    // It led beside the leader that had given it up.
+    @Test("A host that is silent while it applies what is before its fence follows the next leader")
+    func superseded() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        for number in 0..<100 {
+            try a.store.put("n\(number)", [1])
+            try ship(a)
+        }
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        b.bucket.onRequest = { [unowned b] (operation, name) throws(ReplicationError) in
+            if operation == .put, name.hasPrefix(ShardNames.alivePrefix) { throw .bucket("away") }
+            b.uptime += 200
+        }
+        try b.step()
+        #expect(b.isChanging)
+        try a.run { a.isLeading && a.activity == .ships(epoch: 4) }
+        b.bucket.onRequest = { _, _ in }
+        var hasLed = false
+        pass([b, a], milliseconds: 60_000) {
+            hasLed = hasLed || b.isLeading
+            return b.activity == .follows && b.store.lastSequence == a.store.shippedSequence
+        }
+        #expect(!hasLed && a.isLeading && b.store.lastSequence == a.store.shippedSequence)
+        guard case .refused = promotion.answer else { throw TestFailure("no answer") }
+    }
+
+    // It had ended its lead, and saw the fence of a host that then was gone for good: nobody led.
+    @Test("A leader that handed over to a host that dies before it leads takes the lead again")
+    func successorDies() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        b.promotion = TestPromotion()
+        // Behind its end.
+        let fence = ShardNames.log(try #require(a.store.replicationState).position.number + 2)
+        b.host.onWrite = { [objects] () throws(StoreError) in
+            if objects[fence] != nil { throw .full }
+        }
+        pass([a, b], milliseconds: 60_000) { objects[fence] != nil }
+        #expect(a.activity == .follows && objects[fence] != nil)
+        b.kill()
+        let begun = a.uptime
+        try a.run { a.isLeading }
+        #expect(a.uptime - begun < 30_000)
+    }
+}
