@@ -79,6 +79,42 @@ import Testing
         #expect(!a.folder.names.contains { $0.hasPrefix("unreplicated") })
     }
 
+    // It took changes, without even the gap that keeps copies of a store apart.
+    @Test("A start that finds a fence, and not what its host says, takes no changes")
+    func unknownAtStart() throws {
+        let a = try leader()
+        try ship(a)
+        _ = try fence(after: a)
+        a.kill()
+        try a.start()
+        a.bucket.onRequest = { (_, name) throws(ReplicationError) in
+            if name.hasPrefix(ShardNames.alivePrefix) { throw .bucket("away") }
+        }
+        #expect(throws: ReplicationError.self) { try a.step() }
+        #expect(a.store.refusesChanges && a.activity == .changes)
+        a.bucket.onRequest = { _, _ in }
+        try a.run { a.isLeading }
+    }
+
+    // It led for ever, or until its disk had room: it never looked at the log again.
+    @Test("A leader that cannot lead after its fence follows who has put another one behind it")
+    func fullLeader() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        a.kill()
+        try a.start()
+        let fence = ShardNames.log(try #require(a.store.replicationState).position.number + 1)
+        a.host.onWrite = { [objects] () throws(StoreError) in
+            if objects[fence] != nil { throw .full }
+        }
+        pass([a], milliseconds: 2_000) { objects[fence] != nil }
+        b.promotion = TestPromotion(isForced: true)
+        try b.run { b.isLeading }
+        a.host.onWrite = {}
+        try ReplicaUnderTest.run([a, b]) { a.activity == .follows }
+        #expect(b.isLeading)
+    }
+
     @Test(
         "A fence whose host says that it leads deposes at once, and one that comes late when it comes",
         arguments: [false, true])

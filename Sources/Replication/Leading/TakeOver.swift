@@ -19,6 +19,9 @@ package struct TakeOver {
     /// ends.
     let nonce: Nonce
     let host: String
+    /// Whether this run has tried it before, so that a fence with its nonce is its own. Copies of a folder may have the
+    /// same.
+    var hasTried = false
 
     /// Takes over. The store has all of the log then, and is not the leader yet: call `lead` next.
     ///
@@ -41,7 +44,7 @@ package struct TakeOver {
             // A name that is free may have been collected.
             while !isLate(), let segment = try ahead.next(on: bucket, looksForBase: true) {
                 let found = segment.head
-                if found.kind == .fence, found.nonce == nonce {
+                if hasTried, found.kind == .fence, found.nonce == nonce {
                     // An earlier attempt's, whose answer was lost. Another one would say the same.
                     var beyond = ahead
                     if try beyond.next(on: bucket, looksForBase: true) == nil {
@@ -108,7 +111,7 @@ package struct TakeOver {
         }
         if let end, end.head.kind == .fence {
             try Fence.require(end, on: bucket)
-            if end.head.nonce == nonce {
+            if hasTried, end.head.nonce == nonce {
                 return .fenced(LogWriter(after: end), after: end.head.previous)
             }
         }

@@ -153,6 +153,8 @@ struct Follower {
             // Whoever has put a fence may die before it leads.
             if last.kind != .fence || isArmed {
                 claimsAfter = isArmed ? Self.claimMilliseconds : nil
+            } else if claimsAfter != nil {
+                claimsAfter = Self.claimMilliseconds
             }
             handover.noteAnswer(of: last, by: leader)
         } else {
@@ -270,11 +272,12 @@ struct Follower {
         let (store, applier) = (store, applier)
         host.become(.changes)
         do {
+            let hasTried = self.nonce != nil
             let nonce = try self.nonce ?? host.prepareToLead()
             self.nonce = nonce
             let end = host.uptime + ReplicationLimits.applyBeforeFenceMilliseconds
             let outcome = try host.takeOver(
-                store, nonce, deposes: deposes, &log, on: bucket,
+                store, nonce, hasTried: hasTried, deposes: deposes, &log, on: bucket,
                 sequence: { store.lastSequence },
                 isLate: { [host] in deposes && host.uptime >= end }
             ) { segment in

@@ -12,8 +12,15 @@ struct ForeignFence {
     /// Notes what the log and its host say. Returns whether that is a fence that was not known.
     mutating func note(_ epoch: UInt64, beats: UInt64?, at now: Int64) -> Bool {
         let isNew = epoch != self.epoch
-        // Many fences without a sign of life do not make it wait longer.
-        if let beats, isNew || beats != self.beats { since = now }
+        if let beats, isNew || beats != self.beats {
+            since = now
+        } else if isNew {
+            // For its first sign of life, and no longer: many fences without one keep nobody.
+            since = max(
+                since,
+                now - ReplicationLimits.leaderlessMilliseconds
+                    + 2 * Int64(ReplicationLimits.beatMilliseconds))
+        }
         (self.epoch, self.beats) = (epoch, beats)
         return isNew
     }

@@ -53,7 +53,9 @@ struct Leader {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
-                if error as? ReplicationError != .stopped, !isDeposed, met == nil {
+                if met != nil {
+                    become(.changes)
+                } else if error as? ReplicationError != .stopped, !isDeposed {
                     leadUnconfirmed()
                 }
                 throw error
@@ -71,12 +73,18 @@ struct Leader {
     /// one.
     private mutating func begin(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
-        if let unled { return try lead(unled) }
+        if let unled {
+            if try Segment.read(unled.position.number + 1, on: bucket) == nil {
+                return try lead(unled)
+            }
+            // Its fence is found in the log below, and what is behind that.
+            self.unled = nil
+        }
         let (store, now) = (store, host.uptime)
         var sees = false
         defer { if sees, met == nil { met = ForeignFence(at: now) } }
         switch try Resumption.run(store, on: bucket, noting: { sees = true }) {
-        case .leads: (met, sees) = (nil, false)
+        case .leads: (met, sees, problem) = (nil, false, nil)
         case .fenced(let epoch, let beats):
             note(fence: epoch, beats: beats)
             let rest = ReplicationLimits.leaderlessMilliseconds - (met?.silence(at: now) ?? 0)
@@ -90,13 +98,14 @@ struct Leader {
             throw ReplicaFailure(description: "the store belongs to no shard")
         }
         var log = LogFollower(storeID: store.id, after: state.position)
+        let hasTried = self.nonce != nil
         let nonce = try self.nonce ?? host.prepareToLead()
         self.nonce = nonce
         let abandoned = met?.epoch ?? 0
         let outcome: TakeOver.Outcome
         do {
             outcome = try host.takeOver(
-                store, nonce, deposes: true, &log, on: bucket,
+                store, nonce, hasTried: hasTried, deposes: true, &log, on: bucket,
                 sequence: { store.shippedSequence }
             ) { segment in
                 if segment.head.kind == .fence, segment.head.epoch <= abandoned { return true }
@@ -350,11 +359,13 @@ extension ReplicaHost {
 
     /// Puts a fence for a store, which leads when it has all before that.
     func takeOver(
-        _ store: BlobStore, _ nonce: Nonce, deposes: Bool, _ log: inout LogFollower,
-        on bucket: any Bucket, sequence: () -> UInt64,
+        _ store: BlobStore, _ nonce: Nonce, hasTried: Bool, deposes: Bool,
+        _ log: inout LogFollower, on bucket: any Bucket, sequence: () -> UInt64,
         isLate: () -> Bool = { false }, apply: (Segment) throws -> Bool
     ) throws -> TakeOver.Outcome {
-        try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
+        try TakeOver(
+            storeID: store.id, nonce: nonce, host: settings.hostName, hasTried: hasTried
+        ).run(
             deposes: deposes, &log, of: store.replicationState?.epoch ?? 0, on: bucket,
             sequence: sequence, asOf: now, isLate: isLate, apply: apply)
     }
