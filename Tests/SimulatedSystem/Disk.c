@@ -121,7 +121,9 @@ static file *file_of(int descriptor) {
     struct stat status;
     if (descriptor < 0 || descriptor >= DESCRIPTOR_MAX || fstat(descriptor, &status) != 0) return NULL;
     if (!S_ISREG(status.st_mode)) return NULL;
-    if (known[descriptor].inode != status.st_ino || known[descriptor].device != status.st_dev) {
+    // The inode of what is not simulated may have been used again since: nothing here keeps it.
+    if (known[descriptor].inode != status.st_ino || known[descriptor].device != status.st_dev ||
+        known[descriptor].file < 0) {
         known[descriptor].device = status.st_dev;
         known[descriptor].inode = status.st_ino;
         known[descriptor].file = add_file(descriptor, &status);
