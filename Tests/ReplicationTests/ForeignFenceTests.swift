@@ -15,19 +15,7 @@ import Testing
         return host
     }
 
-    private func follower(_ name: String, of leader: ReplicaUnderTest) throws -> ReplicaUnderTest {
-        try leader.writeBase()
-        let host = ReplicaUnderTest(name, objects, mayBegin: false)
-        try host.start()
-        try host.run { host.store.lastSequence == leader.store.shippedSequence }
-        return host
-    }
-
-    private func ship(_ host: ReplicaUnderTest) throws {
-        try host.run { host.store.shippedSequence == host.store.lastSequence }
-    }
-
-    /// A fence of another host under the next name, after those of `others` before it.
+    /// Fences of other hosts under the next names. Returns the epoch of the last.
     private func fence(after a: ReplicaUnderTest, count: Int = 1) throws -> UInt64 {
         let state = try #require(a.store.replicationState)
         var (position, epoch) = (state.position, state.epoch)
@@ -50,7 +38,7 @@ import Testing
         arguments: [false, true], [1, 2])
     func abandonedFence(isKilled: Bool, count: Int) throws {
         let a = try leader()
-        try ship(a)
+        try a.ship()
         let epoch = try fence(after: a, count: count)
         try a.store.put("1", [1])
         if isKilled {
@@ -71,9 +59,9 @@ import Testing
         #expect(a.store.replicationState?.epoch == epoch + 1)
         let waited = a.uptime - since
         #expect(abs(waited - ReplicationLimits.leaderlessMilliseconds) <= 1_000)
-        try ship(a)
+        try a.ship()
         #expect(try a.store.get("1") == [1])
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         try b.run { b.store.lastSequence == a.store.lastSequence }
         #expect(try b.store.get("1") == [1])
         #expect(!a.folder.names.contains { $0.hasPrefix("unreplicated") })
@@ -83,7 +71,7 @@ import Testing
     @Test("A start that finds a fence, and not what its host says, takes no changes")
     func unknownAtStart() throws {
         let a = try leader()
-        try ship(a)
+        try a.ship()
         _ = try fence(after: a)
         a.kill()
         try a.start()
@@ -100,7 +88,7 @@ import Testing
     @Test("A leader that cannot lead after its fence follows who has put another one behind it")
     func fullLeader() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         a.kill()
         try a.start()
         let fence = ShardNames.log(try #require(a.store.replicationState).position.number + 1)
@@ -121,7 +109,7 @@ import Testing
     func fenceOfALeader(isLate: Bool) throws {
         let a = try leader()
         try a.writeBase()
-        try ship(a)
+        try a.ship()
         let epoch = try fence(after: a)
         try a.store.put("1", [1])
         let document = AliveDocument(
@@ -152,8 +140,8 @@ import Testing
     @Test("A host that cannot lead after its fence puts no other one, and the leader leads again")
     func fullDisk() throws {
         let a = try leader()
-        try ship(a)
-        let b = try follower("b", of: a)
+        try a.ship()
+        let b = try a.follower("b")
         let promotion = TestPromotion(isForced: true)
         b.promotion = promotion
         let fence = try #require(a.store.replicationState).position.number + 1
@@ -169,7 +157,7 @@ import Testing
             throw TestFailure("\(String(describing: promotion.answer))")
         }
         #expect(why.contains("cannot apply") || why.contains("took the lead"), "\(why)")
-        try ship(a)
+        try a.ship()
         let kinds = try (fence...fence + 1).map {
             try Segment(try #require(objects[ShardNames.log($0)])).head
         }
@@ -184,7 +172,7 @@ import Testing
     @Test("A promotion is refused where the bucket takes no fence")
     func refusedFence() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         let promotion = TestPromotion(isForced: true)
         b.promotion = promotion
         b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
@@ -204,10 +192,10 @@ import Testing
     @Test("A host that is silent while it applies what is before its fence follows the next leader")
     func superseded() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         for number in 0..<100 {
             try a.store.put("n\(number)", [1])
-            try ship(a)
+            try a.ship()
         }
         let promotion = TestPromotion(isForced: true)
         b.promotion = promotion
@@ -232,7 +220,7 @@ import Testing
     @Test("A leader that handed over to a host that dies before it leads takes the lead again")
     func successorDies() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         b.promotion = TestPromotion()
         // Behind its end.
         let fence = ShardNames.log(try #require(a.store.replicationState).position.number + 2)

@@ -98,6 +98,8 @@ final class MemoryBucket: Bucket {
     var pageNameCount = 7
     /// Whether pages of a listing that are not the last may have fewer names than others.
     var hasShortPages = false
+    /// Whether the request is sent together with one before it, and takes no time of its own.
+    private(set) var isAlongside = false
     /// How many requests were sent together, each time.
     private(set) var widths: [Int] = []
     /// Bytes that were given by requests that were sent together, at most.
@@ -172,6 +174,10 @@ final class MemoryBucket: Bucket {
         widths.append(count)
         let before = givenByteCount
         defer { roundByteCountMax = max(roundByteCountMax, givenByteCount - before) }
-        for index in 0..<count { try body(index, self) }
+        defer { isAlongside = false }
+        for index in 0..<count {
+            isAlongside = index > 0
+            try body(index, self)
+        }
     }
 }

@@ -135,6 +135,19 @@ final class ReplicaUnderTest {
         return host
     }
 
+    /// A follower of this leader, with all that it has shipped. Writes a base.
+    func follower(_ name: String) throws -> ReplicaUnderTest {
+        try writeBase()
+        let other = ReplicaUnderTest(name, bucket.shared, mayBegin: false)
+        try other.start()
+        try other.run { other.store.lastSequence == host.store.shippedSequence }
+        return other
+    }
+
+    func ship() throws {
+        try run { host.store.shippedSequence == host.store.lastSequence }
+    }
+
     /// Puts a base behind what is shipped into the bucket.
     func writeBase() throws {
         let state = try #require(host.store.replicationState)

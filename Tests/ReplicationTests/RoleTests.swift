@@ -16,25 +16,12 @@ struct RoleTests {
         return host
     }
 
-    /// A follower of a leader that has written its first base.
-    private func follower(_ name: String, of leader: ReplicaUnderTest) throws -> ReplicaUnderTest {
-        try leader.writeBase()
-        let host = ReplicaUnderTest(name, leader.bucket.shared, mayBegin: false)
-        try host.start()
-        try host.run { host.store.lastSequence == leader.store.shippedSequence }
-        return host
-    }
-
     /// A leader, and a follower that asks for the lead.
     private func askedLeader() throws -> (ReplicaUnderTest, ReplicaUnderTest, TestPromotion) {
         let a = try leader()
-        let (b, promotion) = (try follower("b", of: a), TestPromotion())
+        let (b, promotion) = (try a.follower("b"), TestPromotion())
         b.promotion = promotion
         return (a, b, promotion)
-    }
-
-    private func ship(_ host: ReplicaUnderTest) throws {
-        try host.run { host.store.shippedSequence == host.store.lastSequence }
     }
 
     // Each take-over noted a new nonce and forgot the last one. After two interruptions a leader found its
@@ -68,11 +55,11 @@ struct RoleTests {
     func rolledBack() throws {
         let a = try leader()
         try a.store.put("old", [0])
-        try ship(a)
+        try a.ship()
         try a.writeBase()
         let copy = try a.copied()
         try a.store.put("A0", [1])
-        try ship(a)
+        try a.ship()
         a.kill()
         try copy.start()
         // The bucket does not answer at first, and the change is acknowledged locally.
@@ -98,8 +85,8 @@ struct RoleTests {
     func tooOld() throws {
         let a = try leader()
         try a.store.put("1", [1])
-        try ship(a)
-        let b = try follower("b", of: a)
+        try a.ship()
+        let b = try a.follower("b")
         try a.store.put("lost", [9])
         a.kill()
         b.promotion = TestPromotion(isForced: true)
@@ -124,10 +111,10 @@ struct RoleTests {
         arguments: [false, true])
     func voidFence(isForced: Bool) throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         let state = try #require(b.store.replicationState)
         try a.store.put("1", [1])
-        try ship(a)
+        try a.ship()
         try a.writeBase()
         let base = try #require(try BaseManifest.numbers(on: a.bucket).last)
         #expect(base == state.position.number + 1)
@@ -157,8 +144,8 @@ struct RoleTests {
     func savedOnce() throws {
         let a = try leader()
         try a.store.put("1", [1])
-        try ship(a)
-        let b = try follower("b", of: a)
+        try a.ship()
+        let b = try a.follower("b")
         try a.store.put("lost", [9])
         b.promotion = TestPromotion(isForced: true)
         try b.lead()
@@ -239,11 +226,11 @@ struct RoleTests {
     @Test("A follower that reads as slowly as its leader ships applies what it has read")
     func readsSlowly() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         let first = b.store.lastSequence
         for number in 0..<40 {
             try a.store.put("\(number)", [1])
-            try ship(a)
+            try a.ship()
         }
         b.bucket.onRequest = { [unowned b] _, _ throws(ReplicationError) in b.uptime += 200 }
         for _ in 0..<2 { try b.step() }
@@ -303,8 +290,8 @@ struct RoleTests {
         let a = try leader()
         try a.store.put("long", SeededGenerator.bytes(100_000))
         try a.store.delete("long", asOf: noon)
-        try ship(a)
-        let (b, promotion) = (try follower("b", of: a), TestPromotion(isForced: isForced))
+        try a.ship()
+        let (b, promotion) = (try a.follower("b"), TestPromotion(isForced: isForced))
         var errors: [StoreError] = []
         a.host.onWrite = { [unowned a] () throws(StoreError) in
             guard a.activity == .changes else { return }
@@ -342,8 +329,8 @@ struct RoleTests {
     @Test("A host leads when the leader handed over to one that has forgotten its request")
     func handedOverToNobody() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
-        let c = try follower("c", of: a)
+        let b = try a.follower("b")
+        let c = try a.follower("c")
         b.promotion = TestPromotion()
         try b.step()
         b.kill()
@@ -358,7 +345,7 @@ struct RoleTests {
     @Test("A deposed leader that cannot note that takes no changes, whatever is asked of it")
     func deposedWhileHandingOver() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         let epoch = try #require(a.store.replicationState).epoch
         let request = HandoverDocument(
             storeID: a.store.id.description, epoch: epoch, host: "c", nonce: .random())
@@ -391,7 +378,7 @@ struct RoleTests {
     @Test("Of two hosts that are promoted at once one leads, whoever is first", arguments: 0..<12)
     func twoAtOnce(_ pause: Int) throws {
         let a = try leader()
-        let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+        let (b, c) = (try a.follower("b"), try a.follower("c"))
         let promotions = [TestPromotion(), TestPromotion()]
         (b.promotion, c.promotion) = (promotions[0], promotions[1])
         // The first stands still at one of its requests, while the second and the leader go on.
@@ -422,9 +409,9 @@ struct RoleTests {
         arguments: 0..<12)
     func twoForcedAtOnce(_ pause: Int) throws {
         let a = try leader()
-        let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+        let (b, c) = (try a.follower("b"), try a.follower("c"))
         try a.store.put("before", [1])
-        try ship(a)
+        try a.ship()
         a.kill()
         let promotions = [TestPromotion(isForced: true), TestPromotion(isForced: true)]
         (b.promotion, c.promotion) = (promotions[0], promotions[1])
@@ -478,7 +465,7 @@ struct RoleTests {
             let a = ReplicaUnderTest("a", objects)
             try a.start()
             try a.lead()
-            let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+            let (b, c) = (try a.follower("b"), try a.follower("c"))
             let (asked, other) = (TestPromotion(), TestPromotion())
             b.promotion = asked
             let first = b.bucket.requestCount
@@ -524,7 +511,7 @@ struct RoleTests {
     @Test("Each request for the lead is answered")
     func answered() throws {
         let a = try leader()
-        let b = try follower("b", of: a)
+        let b = try a.follower("b")
         let (first, second, third) = (
             TestPromotion(), TestPromotion(), TestPromotion(isForced: true)
         )

@@ -126,7 +126,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
             world.sometimes("went on without a payload")
             world.hasUngivenPayloads = true
         }
-        if text.hasPrefix("Another daemon has begun epoch") { world.sometimes("met a fence") }
+        if text.hasPrefix("Replication waits") { world.sometimes("met a fence") }
         if text.hasPrefix("Nobody leads epoch") { world.sometimes("led again after a fence") }
         if text.hasPrefix("\(settings.hostName) has led since"), !world.hasCopies {
             world.note { throw Finding("a leader is deposed by an epoch of its own", name) }

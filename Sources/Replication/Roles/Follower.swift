@@ -18,7 +18,6 @@ struct Follower {
     private var log: LogFollower
     private var lastSegment: Int64
     private var lastBaseLook: Int64
-    private var knownEpoch: UInt64 = 0
     private var handover: HandoverRequest
     private var obstacle: Obstacle
     let ungiven: UngivenPayloads
@@ -256,9 +255,7 @@ struct Follower {
         // Not when they were applied: the look for another one may have taken the bucket's whole time-out.
         host.noteMoved(at: foundAt)
         host.complete(upTo: store.lastSequence)
-        guard head.epoch != knownEpoch else { return }
-        knownEpoch = head.epoch
-        watch.noteEpoch()
+        watch.note(head.epoch)
     }
 
     // MARK: - Taking the lead

@@ -81,10 +81,10 @@ struct Leader {
             self.unled = nil
         }
         let (store, now) = (store, host.uptime)
-        var sees = false
-        defer { if sees, met == nil { met = ForeignFence(at: now) } }
-        switch try Resumption.run(store, on: bucket, noting: { sees = true }) {
-        case .leads: (met, sees, problem) = (nil, false, nil)
+        switch try Resumption.run(
+            store, on: bucket, noting: { met = met ?? ForeignFence(at: now) })
+        {
+        case .leads: (met, problem) = (nil, nil)
         case .fenced(let epoch, let beats):
             note(fence: epoch, beats: beats)
             let rest = ReplicationLimits.leaderlessMilliseconds - (met?.silence(at: now) ?? 0)

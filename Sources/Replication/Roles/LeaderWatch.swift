@@ -8,6 +8,8 @@ struct LeaderWatch {
     private var nextLook: Int64 = 0
     /// How far the log is, as the leader said last.
     private(set) var segment: UInt64 = 0
+    /// That of the last segment that was applied; 0: none was.
+    private var epoch: UInt64 = 0
     /// Who leads the epoch of the last segment that was applied; nil: its leader has not said so yet.
     private(set) var leader: String?
 
@@ -22,9 +24,10 @@ struct LeaderWatch {
     /// Something else shows that somebody leads, or led until now.
     mutating func end() { silence.end() }
 
-    /// Another epoch has begun: who leads it is looked for.
-    mutating func noteEpoch() {
-        (leader, nextLook) = (nil, 0)
+    /// Notes the epoch of what was applied. Where it is another one, who leads it is looked for.
+    mutating func note(_ epoch: UInt64) {
+        guard epoch != self.epoch else { return }
+        (self.epoch, leader, nextLook) = (epoch, nil, 0)
         host.noteLeader("")
     }
 
