@@ -93,6 +93,7 @@ TEST_NEEDS=(
     'util-linux:command -v setpriv && command -v prlimit'
     'bsdutils:command -v script'
     'mount:command -v mount'
+    'e2fsprogs:PATH=$PATH:/usr/sbin command -v mkfs.ext2' 'btrfs-progs:PATH=$PATH:/usr/sbin command -v mkfs.btrfs'
     'iproute2:command -v ip'
     'systemd:command -v systemd-analyze'
     'spin:command -v spin'
