@@ -14,8 +14,9 @@ enum Torture {
             CrowdScenario<UnreadCrowd>.self, CrowdScenario<WaitersCrowd>.self,
             FailoverScenario.self, ZombiesScenario.self, CopiedFolderScenario.self,
             AbsurdBucketScenario.self, DamageScenario.self, ChaosScenario.self,
-            BucketAwayScenario.self, FollowerScenario.self, IdleShardScenario.self,
-            SeedScenario.self,
+            BucketAwayScenario.self, OutagesScenario.self, FollowerScenario.self,
+            DistantScenario.self, DayScenario.self, IdleShardScenario.self,
+            SeedScenario.self, ObjectsScenario.self,
         ]
     }
 

@@ -92,20 +92,8 @@ public final class ScriptedServer: Sendable {
 
     /// Listens on a port that is free.
     public init(_ script: @escaping Script) throws {
-        let listener = socket(
-            AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard listener >= 0 else { throw TestFailure("socket", errno) }
-        self.listener = listener
-        var address = loopback(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 128) == 0
-                    ? getsockname(listener, address, &length) : -1
-            }
-        }
-        guard code == 0 else { throw TestFailure("bind", errno) }
-        port = UInt16(bigEndian: address.sin_port)
+        (listener, port) = try listenOnLoopback()
+        let listener = listener
         let shared = Shared(script)
         self.shared = shared
         startThread {
@@ -287,6 +275,23 @@ func loopback(port: UInt16) -> sockaddr_in {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return address
+}
+
+/// A socket that listens on a port of 127.0.0.1 that was free.
+func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
+    let descriptor = socket(
+        AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw TestFailure("socket", errno) }
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(descriptor, address, length) == 0 && listen(descriptor, 128) == 0
+                ? getsockname(descriptor, address, &length) : -1
+        }
+    }
+    guard code == 0 else { throw TestFailure("bind", errno) }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
 }
 
 /// Runs `body` on a thread of its own, which nobody waits for.
