@@ -216,6 +216,45 @@ import Testing
         #expect(try Member("two", seededFrom: objects).store.quarantinedBlobs.count == 1)
     }
 
+    // The old blob was neither in the bucket nor said to be lost: nothing could be restored, and no follower built, until
+    // the next base.
+    @Test("A base from right after damage was met by a publish of the same bytes can be restored")
+    func damageFoundByPublish() throws {
+        let leader = try leader(1)
+        try leader.ship()
+        let bytes = Self.bytes(20)
+        try leader.store.put("old", bytes)
+        try damage(bytes, of: leader)
+        try leader.store.put("new", bytes)
+        let (store, bucket) = (leader.store, leader.bucket)
+        var writer = BaseWriter(
+            store, after: try #require(leader.shipper).position,
+            of: try #require(store.replicationState).epoch, uploadsAllBlobs: true)
+        try writer.upload(on: bucket) { noon }
+        #expect(throws: StoreError.self) { try leader.ship() }
+        try store.quarantineFound(asOf: noon)
+        #expect(store.quarantinedBlobs.count == 1 && store.damageCounts.chunks == 1)
+        try leader.ship()
+        #expect(try writer.finish(on: bucket) == .finished)
+        let folder = TemporaryFolder()
+        _ = try Restorer(.end, asOf: noon).restore(to: folder.path, from: bucket)
+        let restored = try BlobStore.openReadOnly(at: folder.path)
+        #expect(try restored.ownedPayload(for: "new", asOf: noon) == bytes)
+        #expect(throws: StoreError.self) { try restored.ownedPayload(for: "old", asOf: noon) }
+        let other = try Member("two", seededFrom: objects)
+        var position = HealingPosition()
+        while try store.heal(&position, asOf: noon) {}
+        try leader.ship()
+        try other.follow()
+        for member in [leader, other] {
+            #expect(try member.store.ownedPayload(for: "old", asOf: noon) == bytes)
+            _ = try member.store.freeOrphans(byteCountMax: .max)
+            try member.store.quarantineFound(asOf: noon)
+            #expect(member.store.quarantinedBlobs == [])
+            #expect(try member.store.verify().problems == [])
+        }
+    }
+
     /// Publishing the bytes again did not help a follower: its leader had them, and shipped nothing.
     @Test("Short payloads are found again in bases and segments")
     func shortFromBucket() throws {

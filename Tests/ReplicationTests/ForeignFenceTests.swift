@@ -188,6 +188,128 @@ import Testing
         #expect(a.isLeading && b.activity == .follows)
     }
 
+    enum Late: CaseIterable { case never, comes, comesToNobody, afterAnother }
+
+    // It was tried for ever: whoever asked heard nothing, and a host that was promoted in its stead was deposed.
+    @Test(
+        "A promotion whose fence gets no answer ends in time, and its host follows",
+        arguments: Late.allCases)
+    func unknownFence(_ late: Late) throws {
+        let a = try leader()
+        let (b, c) = (try a.follower("b"), try a.follower("c"))
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            if operation == .create { throw .bucket("no answer within 5 s") }
+        }
+        let begun = b.uptime
+        pass([b], milliseconds: 30_000) { promotion.answer != nil }
+        guard case .refused(let why) = promotion.answer else { throw TestFailure("no answer") }
+        #expect(why.contains("did not confirm") && why.contains("no answer within 5 s"), "\(why)")
+        #expect(b.uptime - begun <= Int64(ReplicationLimits.handoverMilliseconds) + 1_000)
+        #expect(b.activity == .follows)
+        let state = try #require(b.store.replicationState)
+        let fence = Segment(
+            Segment.Head(
+                kind: .fence, storeID: b.store.id, epoch: state.epoch + 1, nonce: state.nonce,
+                previous: state.position, sequence: state.sequence, time: noon))
+        switch late {
+        case .never: break
+        case .comes, .comesToNobody:
+            objects[ShardNames.log(fence.head.number)] = fence.bytes
+        case .afterAnother:
+            c.promotion = TestPromotion(isForced: true)
+            try c.run { c.isLeading }
+        }
+        b.bucket.onRequest = { _, _ in }
+        let leaders = late == .comesToNobody ? [b] : late == .afterAnother ? [c] : [a, b]
+        let all = late == .comesToNobody ? [b, c] : [a, b, c]
+        pass(all, milliseconds: 60_000) { leaders.contains { $0.isLeading } && b.uptime > 40_000 }
+        let leading = try #require(all.first { $0.isLeading })
+        #expect(leaders.contains { $0 === leading } && all.count { $0.isLeading } == 1)
+        if late == .never { #expect(leading === a) }
+        try leading.store.put("after", [1])
+        try ReplicaUnderTest.run(all) {
+            all.allSatisfy { $0.store?.lastSequence == leading.store.lastSequence }
+        }
+        #expect(all.count { $0.isLeading } == 1)
+    }
+
+    // Nothing was before its fence that it could not apply when that was created: what came later held it up for ever.
+    @Test(
+        "A promotion whose fence gets no answer ends in time where what came meanwhile cannot be applied"
+    )
+    func unknownFenceAndDamage() throws {
+        let a = try leader()
+        let b = try a.follower("b")
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            if operation == .create { throw .bucket("no answer within 5 s") }
+        }
+        #expect(throws: ReplicationError.self) { try b.step() }
+        try a.store.put("1", [1])
+        try a.ship()
+        b.host.onWrite = { () throws(StoreError) in throw .corrupt("page 7") }
+        pass([b], milliseconds: 30_000) { promotion.answer != nil }
+        guard case .refused(let why) = promotion.answer else { throw TestFailure("no answer") }
+        #expect(why.contains("did not confirm") && why.contains("page 7"), "\(why)")
+        b.host.onWrite = {}
+        b.bucket.onRequest = { _, _ in }
+        try ReplicaUnderTest.run([a, b]) { b.store.lastSequence == a.store.lastSequence }
+        #expect(a.isLeading && b.activity == .follows)
+    }
+
+    @Test("A leader that waits at a foreign fence leads at once where it is told so by force")
+    func forcedLeader() throws {
+        let a = try leader()
+        try a.ship()
+        let epoch = try fence(after: a)
+        try a.store.put("1", [1])
+        try a.run { a.activity == .changes }
+        let planned = TestPromotion()
+        a.promotion = planned
+        try a.step()
+        guard case .refused = planned.answer else { throw TestFailure("no answer") }
+        let (since, forced) = (a.uptime, TestPromotion(isForced: true))
+        a.promotion = forced
+        // What that host says of itself has to be known.
+        a.bucket.onRequest = { (_, name) throws(ReplicationError) in
+            if name.hasPrefix(ShardNames.alivePrefix) { throw .bucket("away") }
+        }
+        #expect(throws: ReplicationError.self) { try a.step() }
+        guard case .refused = forced.answer else { throw TestFailure("no answer") }
+        a.bucket.onRequest = { _, _ in }
+        let again = TestPromotion(isForced: true)
+        a.promotion = again
+        try a.step()
+        #expect(a.isLeading && a.uptime - since < 1_000)
+        #expect(again.answer == .leads(epoch + 1))
+        try a.ship()
+        #expect(try a.store.get("1") == [1])
+        // One that leads is not told so again.
+        a.promotion = TestPromotion(isForced: true)
+        try a.step()
+        #expect(a.store.replicationState?.epoch == epoch + 1)
+    }
+
+    @Test("A leader that is told by force to lead follows the host of a fence that leads")
+    func forcedTooLate() throws {
+        let a = try leader()
+        try a.ship()
+        let epoch = try fence(after: a)
+        try a.run { a.activity == .changes }
+        let document = AliveDocument(
+            storeID: a.store.id.description, epoch: epoch, host: "b", since: noon, counter: 1,
+            segment: try #require(a.store.replicationState).position.number + 1, time: noon)
+        objects[ShardNames.alive(epoch)] = document.bytes
+        let forced = TestPromotion(isForced: true)
+        a.promotion = forced
+        try a.step()
+        #expect(forced.answer == .refused("b has led since epoch \(epoch)"))
+        #expect(!a.isLeading)
+    }
+
     // It led beside the leader that had given it up.
     @Test("A host that is silent while it applies what is before its fence follows the next leader")
     func superseded() throws {

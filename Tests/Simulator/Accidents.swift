@@ -35,7 +35,10 @@ extension World {
         case .pause:
             host.pausedUntil = clock + Int64(chance.logarithmic(1_000...2_000_000))
         case .promote, .force:
-            guard host.isUp, !host.leads, host.promotion == nil else { return }
+            // One that leads may wait at another one's fence.
+            guard host.isUp, !host.leads || !host.takesChanges, host.promotion == nil else {
+                return
+            }
             promote(host, isForced: kind == .force)
         case .promoteTwo: promoteTwo()
         case .away: awayUntil = clock + Int64(chance.logarithmic(1_000...100_000))

@@ -73,6 +73,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var waiters: [Waiter] = []
     /// The last name of the log that this host created.
     var appendedPosition: UInt64 = 0
+    /// How long the host that began an epoch had been silent when this one asked for its last sign of life.
+    var seenSilence: (epoch: UInt64, milliseconds: Int64) = (0, 0)
     /// Contents of which bytes were damaged on this disk.
     var damaged: Set<Int> = []
     /// What a copy of the folder, taken earlier, should have.

@@ -89,6 +89,8 @@ struct ShardHistory {
     /// Who wrote the last name, and whether that ends the epoch.
     var writer = ""
     var hasEnded = true
+    /// When they last said, with that name or in `alive/`, that they are there.
+    var signedAt: Int64 = 0
     /// The last batch that a client was told to be in the bucket.
     var acknowledged: UInt64 = 0
 

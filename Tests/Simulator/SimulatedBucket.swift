@@ -115,20 +115,24 @@ final class SimulatedBucket: Bucket {
 
     func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) {
         let world = world
-        try request(.put, name) { world.objects.put(name, bytes) }
+        try request(.put, name) { world.put(name, bytes) }
     }
 
     func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]? {
-        let world = world
+        let (world, host) = (world, host)
         let found: [UInt8]? = try request(.get, name) { absurdity in
             switch absurdity {
-            case .nothing: .some([])
-            case .page: .some(Array("<html><body>Please log in</body></html>".utf8))
-            case .missing: .some(nil)
-            case .existsAlready: nil
+            case .nothing: return .some([])
+            case .page: return .some(Array("<html><body>Please log in</body></html>".utf8))
+            case .missing:
+                world.noteLook(at: name, found: false, by: host)
+                return .some(nil)
+            case .existsAlready: return nil
             }
         } _: {
-            world.objects[name]
+            let found = world.objects[name]
+            world.noteLook(at: name, found: found != nil, by: host)
+            return found
         }
         guard (found?.count ?? 0) <= byteCountMax else {
             throw .damaged(name: name, why: "has more than \(byteCountMax) bytes")

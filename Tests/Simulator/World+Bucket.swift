@@ -68,6 +68,31 @@ extension World {
         note { try self.extend(by: head, batches, of: host) }
     }
 
+    /// A name is written, whether it is there or not.
+    func put(_ name: String, _ bytes: [UInt8]) {
+        objects.put(name, bytes)
+        if name == ShardNames.alive(history.epoch) { history.signedAt = clock }
+    }
+
+    /// A host looks whether the one that began the last epoch is alive.
+    func noteLook(at name: String, found: Bool, by host: Host) {
+        guard name == ShardNames.alive(history.epoch) else { return }
+        // Nobody can know better where the bucket lies.
+        let isLie = !found && objects[name] != nil
+        host.seenSilence = (history.epoch, isLie ? .max : clock - history.signedAt)
+    }
+
+    /// Whether nothing is behind the fence of a host that has said nothing since, for as long as the rules ask of whoever
+    /// takes it for dead: others than its leader do so only after an epoch that has ended.
+    private func isAbandoned(_ epoch: UInt64, before number: UInt64, seenBy host: Host) -> Bool {
+        let silence =
+            host.leads
+            ? 2 * Int64(ReplicationLimits.beatMilliseconds)
+            : ReplicationLimits.leaderlessMilliseconds
+        return history.fences.contains(number - 1) && host.seenSilence.epoch == epoch
+            && host.seenSilence.milliseconds >= silence
+    }
+
     /// A name is deleted.
     func delete(_ name: String, by host: Host) {
         objects.delete(name)
@@ -136,9 +161,13 @@ extension World {
                 "an epoch goes on behind another one, or begins without a fence",
                 "\(head.epoch) after \(history.epoch) by \(host.name)")
         }
+        let isAbandoned = isAbandoned(history.epoch, before: head.number, seenBy: host)
         history.epoch = head.epoch
         host.appendedPosition = head.number
-        defer { (history.writer, history.hasEnded) = (host.name, head.kind == .end) }
+        defer {
+            (history.writer, history.hasEnded) = (host.name, head.kind == .end)
+            history.signedAt = clock
+        }
         for (sequence, batch) in batches {
             if let there = history.batch(sequence) {
                 guard there.stamp == batch.stamp else {
@@ -157,10 +186,11 @@ extension World {
         if head.kind == .fence {
             sometimes("fences")
             history.fences.insert(head.number)
-            // Only who was told that the leader is gone takes the lead from one that has not ended its epoch.
+            // Only who was told that the leader is gone takes the lead from one that has not ended its epoch, or who was met
+            // by a fence that nobody leads by.
             let isDeposing = history.writer != host.name && !history.hasEnded
             guard
-                !isDeposing || hasCopies || host.settings.mayBegin
+                !isDeposing || isAbandoned || hasCopies || host.settings.mayBegin
                     || host.settings.autoPromoteMilliseconds != nil || mayDepose.contains(host.name)
             else {
                 throw Finding(

@@ -164,11 +164,10 @@ extension Snapshot {
 // evicted blob, whose object may be gone: the new one has another.
 
 extension ChangeTransaction {
-    /// Notes that a blob is damaged here. Returns false when it has gone, or is known to lack chunks already.
+    /// Notes that a blob is damaged here. Returns false when it has gone, or is evicted.
     mutating func noteDamaged(_ blob: BlobReference) throws(StoreError) -> Bool {
-        guard try liveBlob(blob.digest, number: blob.number) != nil,
-            try state(of: blob.number) == nil
-        else { return false }
+        guard try liveBlob(blob.digest, number: blob.number) != nil else { return false }
+        if let old = try state(of: blob.number) { return old.state == .damaged }
         try move(blob.number, from: nil, to: BlobStateEntry(damaged: blob, foundAt: now))
         return true
     }
@@ -177,9 +176,15 @@ extension ChangeTransaction {
     /// of the digest is the other one's from then on.
     mutating func giveWay(_ entry: BlobEntry) throws(StoreError) {
         let blob = entry.blob
-        // Damage that nobody has met before is noted, as any is.
-        if try !isEvicted(blob), !quarantine.isDamaged(blob.number) {
-            quarantine.confirm(blob, chunkCount: 1)
+        // Damage that nobody has noted before is, as any is; and here already: a base of this moment would call for an
+        // object that nobody ever had.
+        if try state(of: blob.number) == nil {
+            if !quarantine.isDamaged(blob.number) { quarantine.confirm(blob, chunkCount: 1) }
+            quarantine.close(
+                DamagedBlob(
+                    number: blob.number, digest: blob.digest, foundAt: now,
+                    transaction: transaction.id))
+            try move(blob.number, from: nil, to: BlobStateEntry(damaged: blob, foundAt: now))
         }
         try removeEntry(of: blob)
         guard entry.referenceCount > 0 else { return try addReleased(blob) }

@@ -59,6 +59,11 @@ final class Quarantine: Sendable {
         return state.withLock { $0.entries[number] != nil || $0.confirmed[number] != nil }
     }
 
+    /// Whether the store says that a blob is damaged: views from now on do.
+    func isNoted(_ number: UInt64) -> Bool {
+        state.withLock { $0.entries[number] != nil && $0.confirmed[number] == nil }
+    }
+
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     /// A blob has given way to another.

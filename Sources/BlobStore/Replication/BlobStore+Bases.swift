@@ -51,7 +51,7 @@ extension BlobStore {
             switch error {
             case .evicted: return nil
             // The base says so. What is sound is not held up by it.
-            case .corrupt where core.quarantine.contains(blob.number): return nil
+            case .corrupt where core.quarantine.isNoted(blob.number): return nil
             case .corrupt:
                 core.quarantine.suspect(blob)
                 throw error

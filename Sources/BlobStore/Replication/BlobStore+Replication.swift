@@ -174,18 +174,18 @@ extension BlobStore {
         let state = ReplicationState(
             role: .leader, epoch: epoch, nonce: nonce, position: position,
             sequence: old?.sequence ?? 0)
-        let list = try pipeline.whileWriting { () throws(StoreError) in
+        try pipeline.whileWriting { () throws(StoreError) in
             // So the beginning of the epoch is captured.
             let capturedBefore = replication.capturesChanges.exchange(true, ordering: .relaxed)
             let refusedBefore = replication.refusesChanges.exchange(false, ordering: .relaxed)
             do throws(StoreError) {
-                return try pipeline.inTransaction(
+                try pipeline.inTransaction(
                     growth: core.environment.bookkeepingGrowth, asOf: now,
                     isPublishing: true
                 ) { (transaction) throws(StoreError) in
                     try transaction.set(state)
                     try transaction.requireFormat(FormatRecord.replicatedVersion)
-                    return try transaction.begin(epoch, after: epochs, isFirst: isFirst)
+                    try transaction.begin(epoch, after: epochs, isFirst: isFirst)
                 }
             } catch {
                 replication.capturesChanges.store(capturedBefore, ordering: .relaxed)
@@ -193,8 +193,7 @@ extension BlobStore {
                 throw error
             }
         }
-        replication.noteSaved(state, core.leases, epochs: list)
-        replication.isUnconfirmed.store(false, ordering: .relaxed)
+        replication.noteSaved(state, core.leases)
         replication.isReplicated.store(true, ordering: .releasing)
         try loadCategoryEdits()
     }
@@ -245,10 +244,11 @@ extension CapturedBatch {
 }
 
 extension ChangeTransaction {
-    /// Begins an epoch. Returns all epochs.
+    /// Begins an epoch. It is known to others before the batch is: who is told of that would be told the epoch before, in
+    /// which it is not.
     fileprivate mutating func begin(
         _ epoch: UInt64, after epochs: EpochList, isFirst: Bool
-    ) throws(StoreError) -> EpochList {
+    ) throws(StoreError) {
         // Its own gap does.
         unskipNumbers()
         let before = counters.revision
@@ -266,6 +266,6 @@ extension ChangeTransaction {
                 epoch: epoch, revisionBefore: before, revision: counters.revision,
                 sequence: sequence - 1))
         try set(list)
-        return list
+        newEpochs = list
     }
 }

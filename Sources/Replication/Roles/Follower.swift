@@ -25,9 +25,10 @@ struct Follower {
     private var ledLast = false
     /// Whether it was said that it does not take the lead since it lacks payloads.
     private var hasSaidLack = false
-    /// For whom this store takes the lead, and whether by force, while its fence may be in the log: what is refused never
-    /// comes true.
-    private var taking: (request: (any PromotionRequest)?, deposes: Bool)?
+    /// How this store takes the lead while its fence may be in the log: for whom, whether by force, until when, and why that
+    /// is not known yet.
+    private var taking:
+        (request: (any PromotionRequest)?, deposes: Bool, end: Int64, error: any Error)?
     /// The fence of this store that is in the log, until all before it is applied.
     private var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
     /// Since when nothing before it can be applied.
@@ -88,7 +89,7 @@ struct Follower {
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
-                fenced?.request?.refuse(Self.refusal(because: error))
+                (fenced?.request ?? taking?.request)?.refuse(Self.refusal(because: error))
                 // The next start rebuilds it.
                 try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
@@ -99,7 +100,10 @@ struct Follower {
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
         if let taking {
-            return try takeOver(taking.request, deposes: taking.deposes, on: bucket)
+            guard host.uptime >= taking.end else {
+                return try takeOver(taking.request, deposes: taking.deposes, on: bucket)
+            }
+            giveUpTaking(taking.request, because: taking.error)
         }
         let now = host.uptime
         if fenced != nil { return try leadWhenApplied(on: bucket) }
@@ -266,17 +270,19 @@ struct Follower {
     private mutating func takeOver(
         _ request: (any PromotionRequest)?, deposes: Bool = false, on bucket: any Bucket
     ) throws -> Replica.Outcome {
-        let (store, applier) = (store, applier)
+        let (store, applier, begun) = (store, applier, host.uptime)
         host.become(.changes)
         do {
             let hasTried = self.nonce != nil
             let nonce = try self.nonce ?? host.prepareToLead()
             self.nonce = nonce
-            let end = host.uptime + ReplicationLimits.applyBeforeFenceMilliseconds
             let outcome = try host.takeOver(
                 store, nonce, hasTried: hasTried, deposes: deposes, &log, on: bucket,
                 sequence: { store.lastSequence },
-                isLate: { [host] in deposes && host.uptime >= end }
+                isLate: { [host] in
+                    deposes
+                        && host.uptime >= begun + ReplicationLimits.applyBeforeFenceMilliseconds
+                }
             ) { segment in
                 try applier.apply(segment, on: bucket)
                 return true
@@ -300,18 +306,35 @@ struct Follower {
                 hold(writer, after: position, for: request)
             case .unknown(let error):
                 handover.end()
-                taking = (request, deposes)
+                let end = begun + Int64(ReplicationLimits.handoverMilliseconds)
+                taking = (request, deposes, taking?.end ?? end, error)
                 throw error
             }
             return .next(.again)
         } catch {
             host.become(.follows)
             // It is tried again until it is known, or the request is given up.
+            taking?.error = error
             if taking == nil, !handover.isPending {
                 request?.refuse(Self.refusal(because: error))
             }
             throw error
         }
+    }
+
+    /// Follows again, although the fence of this store may be in the log, or get there: who asked has to know, and another
+    /// host that is promoted in its stead is not deposed. Where the fence does turn up, this is as after a run that died
+    /// before it led.
+    private mutating func giveUpTaking(
+        _ request: (any PromotionRequest)?, because error: any Error
+    ) {
+        taking = nil
+        let limit = ReplicationLimits.handoverMilliseconds / 1_000
+        let silence = ReplicationLimits.leaderlessMilliseconds / 1_000
+        let why =
+            "the bucket did not confirm within \(limit) s whether this daemon has ended the old epoch: \(error). It follows again. If blobd replicas shows no leader in \(silence) s, promote it again, or another host"
+        host.log(.error, "Gave up taking the lead: \(why)")
+        request?.refuse(why)
     }
 
     /// Notes a fence of this store. It leads when it has all before that.

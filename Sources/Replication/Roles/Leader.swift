@@ -29,6 +29,8 @@ struct Leader {
     private var saved: LostChanges.Saved?
     private var isDeposed = false
     private var met: ForeignFence?
+    /// Who said, by force, that the host of that fence is gone.
+    private var request: (any PromotionRequest)?
     /// After the fence of this run, where the store could not lead yet.
     private var unled: LogWriter?
 
@@ -48,9 +50,16 @@ struct Leader {
     var replicatedSequence: UInt64 { hasBase ? store.shippedSequence : 0 }
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
-        host.takePromotion()?.refuse(met?.problem ?? "this daemon already leads")
+        if let new = host.takePromotion() {
+            if new.isForced, met != nil, !isDeposed, request == nil {
+                request = new
+            } else {
+                new.refuse(met?.problem ?? "this daemon already leads")
+            }
+        }
         if shipper == nil {
             do { return try begin(on: bucket) } catch {
+                refuse("cannot take the lead: \(error)")
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
                 if met != nil {
@@ -88,7 +97,7 @@ struct Leader {
         case .fenced(let epoch, let beats):
             note(fence: epoch, beats: beats)
             let rest = ReplicationLimits.leaderlessMilliseconds - (met?.silence(at: now) ?? 0)
-            guard rest <= 0, !isDeposed else {
+            guard rest <= 0 || request != nil, !isDeposed else {
                 let pause = ReplicationLimits.handoverLookMilliseconds
                 return .next(.wait(milliseconds: rest <= 0 ? pause : min(Int(rest), pause)))
             }
@@ -137,10 +146,17 @@ struct Leader {
         guard let nonce else { preconditionFailure("a fence has a nonce") }
         try host.lead(writer, nonce, beginsLogging: false)
         (unled, met, problem) = (nil, nil, nil)
+        request?.succeed(epoch: writer.epoch)
+        request = nil
         epoch = writer.epoch
         hasOwnRevisions = true
         shipper = Shipper(store, writer)
         return .next(.again)
+    }
+
+    private mutating func refuse(_ why: String) {
+        request?.refuse(why)
+        request = nil
     }
 
     /// Takes no changes while another host may lead.
@@ -325,6 +341,7 @@ struct Leader {
     ) throws -> Replica.Outcome {
         isDeposed = true
         become(.changes)
+        refuse("\(leader) has led since epoch \(epoch)")
         host.failWaiters(
             "stored here, but \(leader) has led since epoch \(epoch): it is not replicated")
         let isLogging = host.settings.isLogging

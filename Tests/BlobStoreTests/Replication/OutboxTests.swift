@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import TestSupport
 import Testing
@@ -247,6 +248,36 @@ import Testing
             // No random gap keeps these apart.
             #expect(after.nextBlobNumber == blobs + 5 * StoreLimits.failoverGap)
         }
+    }
+
+    // It was of the epoch before, which had ended with the batch before: whoever came back with it was told that the change
+    // was lost.
+    @Test("What is said of the last batch while an epoch begins is never taken back")
+    func readWhileEpochBegins() throws {
+        let store = try folder.openLeader()
+        let isDone = Atomic(false)
+        let tokens = Mutex<Set<[UInt64]>>([])
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            guard thread == 0 else {
+                while !isDone.load(ordering: .acquiring) {
+                    let sequence = store.lastSequence
+                    let token = [store.lastEpoch ?? 1, sequence]
+                    tokens.withLock { _ = $0.insert(token) }
+                }
+                return
+            }
+            defer { isDone.store(true, ordering: .releasing) }
+            do {
+                for epoch in 2..<200 as Range<UInt64> {
+                    store.noteShipped(store.lastSequence, byteCount: 0, at: .name(epoch))
+                    try store.lead(
+                        epoch: epoch, nonce: .random(), after: .name(epoch), isFirst: false,
+                        asOf: noon)
+                }
+            } catch { Issue.record(error) }
+        }
+        let lost = tokens.withLock { $0.filter { !store.hasSequence($0[1], of: $0[0]) } }
+        #expect(lost == [])
     }
 
     @Test("An epoch whose numbers would be too high does not begin")

@@ -40,7 +40,7 @@ extension ChangeTransaction {
         }
         guard !core.replication.refusesChanges.load(ordering: .relaxed) else { throw .notLeading }
         let epochs = newEpochs.take()
-        if let epochs {
+        if let epochs, try meta(EpochList.self) != epochs {
             try set(epochs)
             writer = try batchWriter()
         }
