@@ -284,6 +284,21 @@ import Testing
         #expect(objects[name] != nil)
     }
 
+    // Only a read finds a flipped bit; the listing gives the size.
+    @Test("A payload whose object was cut is put again with the next base")
+    func cutObject() throws {
+        let leader = try leader()
+        let blob = try leader.store.put("n", SeededGenerator.bytes(70_000)).parts[0].blob
+        try leader.ship()
+        let name = ShardNames.blob(blob)
+        let whole = objects[name]
+        objects[name]?.removeLast()
+        clock.advance(milliseconds: 3_600_000)
+        let steps = try leader.maintain()
+        #expect(steps.contains(.restoredBlobs(1, lost: [])))
+        #expect(objects[name] == whole)
+    }
+
     // Its bytes were removed here, and the bucket had some of them.
     @Test("A payload whose object is short is not evicted")
     func shortObject() throws {

@@ -158,4 +158,20 @@ import Testing
         try leader.maintain()
         #expect(try BaseManifest.numbers(on: leader.bucket).count == 1)
     }
+
+    // A new host was told that there was no shard.
+    @Test("store.json is made again within ten minutes")
+    func storeAgain() throws {
+        let clock = TestClock()
+        let leader = try Member("leader", objects, clock: clock)
+        leader.appendsForBases = true
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        let document = objects[ShardNames.store]
+        objects[ShardNames.store] = nil
+        clock.advance(milliseconds: ReplicationLimits.lostBaseLookMilliseconds)
+        try leader.maintain()
+        #expect(document != nil && objects[ShardNames.store] == document)
+    }
 }

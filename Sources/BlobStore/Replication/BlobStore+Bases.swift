@@ -61,7 +61,15 @@ extension BlobStore {
     }
 
     package func isStored(_ digest: Digest, number: UInt64) throws(StoreError) -> Bool {
-        try core.snapshot().blobEntry(digest)?.number == number
+        try storedBlob(digest, number: number) != nil
+    }
+
+    /// The blob of a digest, if it has this number; else nil.
+    package func storedBlob(
+        _ digest: Digest, number: UInt64
+    ) throws(StoreError) -> BlobReference? {
+        let blob = try core.snapshot().blobEntry(digest)?.blob
+        return blob?.number == number ? blob : nil
     }
 
     /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them. Where they are

@@ -20,8 +20,8 @@ package struct BlobCollector {
     private let end: UInt64
     private let kept: [UInt64]
     private var next = 0
-    /// The number of the last name, and of the last one that is an object of the blob that has the number here. A copy of
-    /// this folder may have stored other bytes under it.
+    /// The number of the last name, and of the last one that is a whole object of the blob that has the number here. A copy
+    /// of this folder may have stored other bytes under it.
     private var number: UInt64 = 0
     private var found: UInt64?
     private var last = ""
@@ -52,15 +52,14 @@ package struct BlobCollector {
         let after = last
         let page = try bucket.list(ShardNames.blobPrefix, after: after)
         var garbage: [String] = []
-        for name in page.names {
-            guard let (number, digest) = ShardNames.blobParts(name) else { continue }
+        for object in page.objects {
+            guard let (number, digest) = ShardNames.blobParts(object.name) else { continue }
             // Names are sorted by their numbers.
             noteMissing(below: number)
             self.number = number
-            // What cannot be looked up may be it.
-            if (try? store.isStored(digest, number: number)) != false { found = number }
+            if isWhole(object, of: digest, number) { found = number }
             if next < kept.count, kept[next] == number { continue }
-            if number < oldest.nextBlobNumber { garbage.append(name) }
+            if number < oldest.nextBlobNumber { garbage.append(object.name) }
         }
         if !garbage.isEmpty {
             try LeadCheck.require(epoch, of: store, on: bucket)
@@ -72,6 +71,17 @@ package struct BlobCollector {
         }
         noteMissing(below: end)
         return false
+    }
+
+    /// Whether an object is that of the blob that has the number here, by its name and size: one that was cut is put again,
+    /// as if it were missing. What cannot be looked up may be it.
+    private func isWhole(_ object: ListPage.Object, of digest: Digest, _ number: UInt64) -> Bool {
+        do throws(StoreError) {
+            let blob = try store.storedBlob(digest, number: number)
+            return blob.map { object.byteCount == BlobObject.byteCount(of: $0) } ?? false
+        } catch {
+            return true
+        }
     }
 
     private mutating func noteMissing(below number: UInt64) {

@@ -179,7 +179,8 @@ package struct BucketMaintenance {
         return nil
     }
 
-    /// Finds out now and then whether the bases are there still: where none is, one is made.
+    /// Finds out now and then whether the bases are there still: where none is, one is made. So is `store.json`, without
+    /// which no host begins from the bucket.
     private mutating func lookAtBases(on bucket: some Bucket) throws(ReplicationError) -> Step? {
         let now = clock()
         guard
@@ -188,6 +189,12 @@ package struct BucketMaintenance {
         else { return nil }
         lookedAt = now
         try catalog.refresh(on: bucket)
+        let document = StoreDocument(storeID: store.id.description)
+        if try bucket.get(ShardNames.store, byteCountMax: ReplicationLimits.documentByteCountMax)
+            == nil
+        {
+            _ = try bucket.create(ShardNames.store, document.bytes)
+        }
         return .nothing
     }
 
