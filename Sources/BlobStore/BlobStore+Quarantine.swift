@@ -38,7 +38,8 @@ extension BlobStore {
     private func quarantine(
         _ blob: BlobReference, chunkCount: Int, asOf now: Timestamp
     ) throws(StoreError) {
-        // First: a view that has the note finds nothing of it to send.
+        // First: a view that has the note finds nothing of it to send. One that gave way has it already.
+        let isNoted = core.quarantine.contains(blob.number)
         core.quarantine.close(DamagedBlob(number: blob.number, digest: blob.digest, foundAt: now))
         core.forgetVerified(blob)
         let transaction: UInt64?
@@ -48,7 +49,7 @@ extension BlobStore {
                 try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
             }
         } catch {
-            core.quarantine.open(blob.number)
+            if !isNoted { core.quarantine.reopen(blob.number) }
             throw error
         }
         core.quarantine.finish(blob, in: transaction, chunkCount: chunkCount)

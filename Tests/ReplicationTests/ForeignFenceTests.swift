@@ -235,6 +235,41 @@ import Testing
         #expect(all.count { $0.isLeading } == 1)
     }
 
+    @Test(
+        "A promotion whose answer comes late deposes nobody who was promoted meanwhile",
+        arguments: [false, true])
+    func lateAnswer(isBehind: Bool) throws {
+        let a = try leader()
+        let (b, c) = (try a.follower("b"), try a.follower("c"))
+        if isBehind {
+            // Its fence is put first, after what it has not applied.
+            try a.store.put("1", [1])
+            try a.ship()
+            try ReplicaUnderTest.run([a, c]) { c.store.lastSequence == a.store.lastSequence }
+        }
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        var createCount = 0
+        b.bucket.onRequest = { (operation, _) throws(ReplicationError) in
+            if operation == .get, isBehind, createCount == 0 { b.uptime += 3_000 }
+            guard operation == .create else { return }
+            createCount += 1
+            guard createCount == 1 else { return }
+            // Who asked was told meanwhile that it failed.
+            b.uptime += 15_000
+            c.promotion = TestPromotion(isForced: true)
+            try? c.run { c.isLeading }
+            throw .bucket("no answer within 15 s")
+        }
+        pass([b], milliseconds: 30_000) { promotion.answer != nil }
+        guard case .refused = promotion.answer else { throw TestFailure("no answer") }
+        let epoch = try #require(c.store.replicationState?.epoch)
+        b.bucket.onRequest = { _, _ in }
+        pass([a, b, c], milliseconds: 30_000) { false }
+        #expect(c.isLeading && c.store.replicationState?.epoch == epoch)
+        #expect([a, b].allSatisfy { $0.activity == .follows })
+    }
+
     // Nothing was before its fence that it could not apply when that was created: what came later held it up for ever.
     @Test(
         "A promotion whose fence gets no answer ends in time where what came meanwhile cannot be applied"

@@ -174,4 +174,46 @@ import Testing
         try leader.maintain()
         #expect(document != nil && objects[ShardNames.store] == document)
     }
+
+    // Every host of the shard that was started then said "start with its original prefix", for ever.
+    @Test("A host that is started makes store.json again", arguments: [false, true])
+    func storeAgainAtStart(isSegmentGone: Bool) throws {
+        let a = ReplicaUnderTest("a", objects)
+        try a.start()
+        try a.lead()
+        let b = try a.follower("b")
+        let document = objects[ShardNames.store]
+        objects[ShardNames.store] = nil
+        if isSegmentGone {
+            // A base tells, too.
+            let position = try #require(a.store.replicationState?.position)
+            objects[ShardNames.log(position.number)]?.removeLast()
+        }
+        // A host with another store does not take its place.
+        let other = ReplicaUnderTest("other", objects)
+        var why = ""
+        do { try other.start() } catch { why = "\(error)" }
+        #expect(why.contains("contains a log, but no store.json"), "\(why)")
+        #expect(objects[ShardNames.store] == nil)
+        b.kill()
+        try b.start()
+        try b.step()
+        #expect(document != nil && objects[ShardNames.store] == document)
+    }
+
+    @Test("A store.json of another store is named")
+    func foreignStore() throws {
+        let clock = TestClock()
+        let leader = try Member("leader", objects, clock: clock)
+        leader.appendsForBases = true
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        let other = String(repeating: "0", count: leader.store.id.description.utf8.count)
+        objects[ShardNames.store] = StoreDocument(storeID: other).bytes
+        clock.advance(milliseconds: ReplicationLimits.lostBaseLookMilliseconds)
+        _ = try? leader.maintain()
+        #expect(leader.maintenance?.problem?.contains(other) == true)
+        #expect(objects[ShardNames.store] == StoreDocument(storeID: other).bytes)
+    }
 }

@@ -167,7 +167,18 @@ final class Quarantine: Sendable {
         }
     }
 
+    /// A blob is mended or gone: it is damaged no more, also where that was not noted yet.
     func open(_ number: UInt64) {
+        reopen(number)
+        state.withLock { state in
+            state.confirmed[number] = nil
+            hasConfirmed.store(
+                !state.confirmed.isEmpty || !state.unshippable.isEmpty, ordering: .releasing)
+        }
+    }
+
+    /// That a blob is damaged could not be noted, and is tried again.
+    func reopen(_ number: UInt64) {
         state.withLock { state in
             state.entries[number] = nil
             count.store(state.entries.count, ordering: .releasing)

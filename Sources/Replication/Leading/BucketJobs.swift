@@ -2,10 +2,11 @@
 /// often, however often the others succeed.
 struct BucketJobs {
     enum Job: CaseIterable {
-        case lookAtBases, finishBase, check, clean, uploadBase, collect
+        case lookAtStore, lookAtBases, finishBase, check, clean, uploadBase, collect
 
         fileprivate var words: String {
             switch self {
+            case .lookAtStore: "look at \(ShardNames.store)"
             case .lookAtBases: "look at the bases"
             case .finishBase: "finish a base"
             case .check: "read the log"

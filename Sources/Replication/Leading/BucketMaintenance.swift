@@ -53,6 +53,7 @@ package struct BucketMaintenance {
     private var collecting: Collecting?
     private var collectedAt: Timestamp
     private var lookedAt: Timestamp
+    private var lookedAtStore: Timestamp
     /// The first job that failed in this step.
     private var failure: (any Error)?
     /// What the job that is under way stepped over.
@@ -77,7 +78,8 @@ package struct BucketMaintenance {
         self.bootMilliseconds = bootMilliseconds
         self.writer = writer
         history = HistoryCollector(store, epoch: epoch, schedule: schedule)
-        (collectedAt, lookedAt) = (clock(), clock())
+        let now = clock()
+        (collectedAt, lookedAt, lookedAtStore) = (now, now, now)
         catalog = BaseCatalog(of: store.id.description)
         try catalog.refresh(on: bucket)
         check = LogCheck(
@@ -113,6 +115,7 @@ package struct BucketMaintenance {
         }
         let deletes = verdict == .steady
         failure = nil
+        _ = try job(.lookAtStore) { try $0.lookAtStore(on: bucket) }
         _ = try job(.lookAtBases) { try $0.lookAtBases(on: bucket) }
         if let step = try job(.finishBase, { try $0.finishBase(on: bucket) }) { return step }
         // Else the position is of another epoch.
@@ -179,22 +182,25 @@ package struct BucketMaintenance {
         return nil
     }
 
-    /// Finds out now and then whether the bases are there still: where none is, one is made. So is `store.json`, without
-    /// which no host begins from the bucket.
+    /// Finds out now and then whether `store.json` is there still, without which no host begins from the bucket. Where it is
+    /// not, it is made again.
+    private mutating func lookAtStore(on bucket: some Bucket) throws(ReplicationError) -> Step? {
+        guard isLookDue(after: lookedAtStore) else { return nil }
+        _ = try StoreDocument.makeAgain(of: store.id, on: bucket)
+        lookedAtStore = clock()
+        return .nothing
+    }
+
+    private func isLookDue(after last: Timestamp) -> Bool {
+        (clock().milliseconds - last.milliseconds).magnitude
+            >= ReplicationLimits.lostBaseLookMilliseconds.magnitude
+    }
+
+    /// Finds out now and then whether the bases are there still: where none is, one is made.
     private mutating func lookAtBases(on bucket: some Bucket) throws(ReplicationError) -> Step? {
-        let now = clock()
-        guard
-            (now.milliseconds - lookedAt.milliseconds).magnitude
-                >= ReplicationLimits.lostBaseLookMilliseconds.magnitude
-        else { return nil }
-        lookedAt = now
+        guard isLookDue(after: lookedAt) else { return nil }
+        lookedAt = clock()
         try catalog.refresh(on: bucket)
-        let document = StoreDocument(storeID: store.id.description)
-        if try bucket.get(ShardNames.store, byteCountMax: ReplicationLimits.documentByteCountMax)
-            == nil
-        {
-            _ = try bucket.create(ShardNames.store, document.bytes)
-        }
         return .nothing
     }
 

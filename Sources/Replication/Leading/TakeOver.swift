@@ -32,14 +32,16 @@ package struct TakeOver {
     ///   - epoch: that of the last segment of `log`; 0 before the first. Each fence has the next number.
     ///   - isLate: whether this took so long that the fence is put first: the leader goes on, and this store never has
     ///     all that it wrote.
+    ///   - isOver: whether who asked for it may have been told that it failed: another fence is not put then, which might
+    ///     depose a host that was promoted meanwhile.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
         deposes: Bool, _ log: inout LogFollower, of epoch: UInt64, on bucket: some Bucket,
         sequence: () -> UInt64, asOf now: Timestamp, isLate: () -> Bool = { false },
-        apply: (Segment) throws -> Bool
+        isOver: () -> Bool = { false }, apply: (Segment) throws -> Bool
     ) throws -> Outcome {
         var epoch = epoch
-        func lost() throws -> Outcome? {
+        func applied() throws -> Outcome? {
             var ahead = log
             // A name that is free may have been collected.
             while !isLate(), let segment = try ahead.next(on: bucket, looksForBase: true) {
@@ -52,21 +54,23 @@ package struct TakeOver {
                     }
                 }
                 guard deposes || found.nonce == nonce, try apply(segment) else {
-                    return .lost(epoch: found.epoch, host: host(of: found.epoch, on: bucket))
+                    return lost(to: segment, on: bucket)
                 }
                 (log, epoch) = (ahead, found.epoch)
             }
             return nil
         }
         while true {
-            if let outcome = try lost() { return outcome }
+            if let outcome = try applied() { return outcome }
             if isLate() {
                 return try fenceFirst(
-                    after: log.position, of: epoch, on: bucket, sequence: sequence(), asOf: now)
+                    after: log.position, of: epoch, on: bucket, sequence: sequence(), asOf: now,
+                    isOver: isOver)
             }
             let fence = fence(after: log.position, of: epoch, sequence: sequence(), asOf: now)
-            switch try create(fence, on: bucket) {
-            case .other: continue
+            switch try create(fence, on: bucket, isOver) {
+            case .other(let found):
+                guard !isOver() else { return lost(to: found, on: bucket) }
             case .unknown(let error): return .unknown(error)
             case .created:
                 // The name may have been free because it had been collected.
@@ -95,6 +99,10 @@ package struct TakeOver {
         AliveDocument.host(of: epoch, in: storeID, on: bucket)
     }
 
+    private func lost(to other: Segment, on bucket: some Bucket) -> Outcome {
+        .lost(epoch: other.head.epoch, host: host(of: other.head.epoch, on: bucket))
+    }
+
     private static let askAttemptCount = 3
     private static let attemptCountMax = 500
 
@@ -102,7 +110,7 @@ package struct TakeOver {
     /// than the way to the bucket and back, it is asked to hand over.
     private func fenceFirst(
         after applied: LogPosition, of epoch: UInt64, on bucket: some Bucket, sequence: UInt64,
-        asOf now: Timestamp
+        asOf now: Timestamp, isOver: () -> Bool
     ) throws -> Outcome {
         let end = try LogEnd.find(after: applied, on: bucket)
         // Of what was listed, names before the oldest base may be collected at this moment, or were, and have void fences.
@@ -123,7 +131,7 @@ package struct TakeOver {
         for attempt in 1...Self.attemptCountMax {
             let fence = fence(after: position, of: epoch, sequence: last, asOf: now)
             let other: Segment
-            switch try create(fence, on: bucket) {
+            switch try create(fence, on: bucket, isOver) {
             case .unknown(let error): return .unknown(error)
             case .other(let found): other = found
             case .created:
@@ -142,6 +150,7 @@ package struct TakeOver {
             }
             try other.require(of: storeID, after: position)
             if other.head.kind == .fence { try Fence.require(other, on: bucket) }
+            guard !isOver() else { return lost(to: other, on: bucket) }
             (position, epoch, last) = (other.position, other.head.epoch, other.head.sequence)
             guard attempt == Self.askAttemptCount else { continue }
             let document = HandoverDocument(
@@ -176,13 +185,16 @@ package struct TakeOver {
     ///
     /// - Throws: where it is not there, and will not be.
     private func create(
-        _ fence: Segment, on bucket: some Bucket
+        _ fence: Segment, on bucket: some Bucket, _ isOver: () -> Bool
     ) throws(ReplicationError) -> Creation {
         let name = ShardNames.log(fence.head.number)
         var doubt: ReplicationError?
         do throws(ReplicationError) {
             for attempt in 0..<Self.createAttemptCountMax {
-                if attempt > 0 { try bucket.pause(beforeRetrying: attempt - 1) }
+                if attempt > 0 {
+                    guard !isOver() else { break }
+                    try bucket.pause(beforeRetrying: attempt - 1)
+                }
                 switch try bucket.createOwn(
                     name, fence.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
                 {

@@ -29,6 +29,29 @@ extension StoreDocument {
         Document.bytes([("version", .integer(Self.version)), ("store", .string(storeID))])
     }
 
+    /// Makes that of a shard where it is missing. One request where it is not.
+    ///
+    /// - Returns: whether it was missing.
+    /// - Throws: where it is damaged, or another store's.
+    static func makeAgain(
+        of id: StoreID, on bucket: some Bucket
+    ) throws(ReplicationError) -> Bool {
+        do throws(ReplicationError) {
+            let found = try read(on: bucket).storeID
+            guard found == id.description else {
+                throw .foreign(ShardNames.store, of: found, in: id.description)
+            }
+            return false
+        } catch {
+            guard case .noShard = error else { throw error }
+        }
+        let other = try bucket.createUntilKnown(
+            ShardNames.store, StoreDocument(storeID: id.description).bytes,
+            byteCountMax: ReplicationLimits.documentByteCountMax)
+        // Who was first is found with the next look.
+        return other == nil
+    }
+
     /// Reads that of a shard. One request.
     ///
     /// - Throws: ``ReplicationError/noShard`` where there is none.

@@ -90,6 +90,9 @@ struct Follower {
             switch error {
             case .tooOld, .forked:
                 (fenced?.request ?? taking?.request)?.refuse(Self.refusal(because: error))
+                // Once: what follows may fail.
+                fenced?.request = nil
+                taking?.request = nil
                 // The next start rebuilds it.
                 try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
@@ -271,6 +274,7 @@ struct Follower {
         _ request: (any PromotionRequest)?, deposes: Bool = false, on bucket: any Bucket
     ) throws -> Replica.Outcome {
         let (store, applier, begun) = (store, applier, host.uptime)
+        let end = taking?.end ?? begun + Int64(ReplicationLimits.handoverMilliseconds)
         host.become(.changes)
         do {
             let hasTried = self.nonce != nil
@@ -282,7 +286,7 @@ struct Follower {
                 isLate: { [host] in
                     deposes
                         && host.uptime >= begun + ReplicationLimits.applyBeforeFenceMilliseconds
-                }
+                }, isOver: { [host] in host.uptime >= end }
             ) { segment in
                 try applier.apply(segment, on: bucket)
                 return true
@@ -306,8 +310,7 @@ struct Follower {
                 hold(writer, after: position, for: request)
             case .unknown(let error):
                 handover.end()
-                let end = begun + Int64(ReplicationLimits.handoverMilliseconds)
-                taking = (request, deposes, taking?.end ?? end, error)
+                taking = (request, deposes, end, error)
                 throw error
             }
             return .next(.again)

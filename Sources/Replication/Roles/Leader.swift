@@ -378,13 +378,14 @@ extension ReplicaHost {
     func takeOver(
         _ store: BlobStore, _ nonce: Nonce, hasTried: Bool, deposes: Bool,
         _ log: inout LogFollower, on bucket: any Bucket, sequence: () -> UInt64,
-        isLate: () -> Bool = { false }, apply: (Segment) throws -> Bool
+        isLate: () -> Bool = { false }, isOver: () -> Bool = { false },
+        apply: (Segment) throws -> Bool
     ) throws -> TakeOver.Outcome {
         try TakeOver(
             storeID: store.id, nonce: nonce, host: settings.hostName, hasTried: hasTried
         ).run(
             deposes: deposes, &log, of: store.replicationState?.epoch ?? 0, on: bucket,
-            sequence: sequence, asOf: now, isLate: isLate, apply: apply)
+            sequence: sequence, asOf: now, isLate: isLate, isOver: isOver, apply: apply)
     }
 
     /// Makes the store lead, when it has all before its fence.

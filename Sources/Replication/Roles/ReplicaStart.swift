@@ -66,11 +66,14 @@ package struct ReplicaStart {
         let name = host.settings.shardName
         // Where conditional creates are not kept, the first one would replace what another store has there.
         if try !ShardCheck.hasShard(of: store.id, in: directory, host, on: bucket) {
+            guard try bucket.list(ShardNames.logPrefix, after: "").objects.isEmpty else {
+                throw ReplicaFailure(
+                    description:
+                        "\(name) contains a log, but no \(ShardNames.store): start a host of its shard, which makes it again, or use another prefix"
+                )
+            }
             try host.requireConditionalCreates()
-            let document = StoreDocument(storeID: store.id.description)
-            _ = try bucket.createUntilKnown(
-                ShardNames.store, document.bytes,
-                byteCountMax: ReplicationLimits.documentByteCountMax)
+            _ = try StoreDocument.makeAgain(of: store.id, on: bucket)
         }
         try ShardCheck.run(store, host, on: bucket)
         // It may have been begun before, by a host that was interrupted and did nothing in it.
@@ -172,14 +175,36 @@ enum ShardCheck {
     /// process.
     static func run(_ store: BlobStore, _ host: any ShardHost, on bucket: any Bucket) throws {
         guard !host.isShardChecked else { return }
-        guard try hasShard(of: store.id, in: store.directory, host, on: bucket) else {
+        let isThere = try hasShard(of: store.id, in: store.directory, host, on: bucket)
+        guard try isThere || hasLostDocument(of: store, on: bucket) else {
             throw ReplicaFailure(
                 description:
                     "\(host.settings.shardName) contains no shard, but \(store.directory) belongs to one: start with its original prefix"
             )
         }
         try host.requireConditionalCreates()
+        if !isThere, try StoreDocument.makeAgain(of: store.id, on: bucket) {
+            host.log(
+                .warning,
+                "\(ShardNames.store) was missing from \(host.settings.shardName): made it again")
+        }
         host.noteShardChecked()
+    }
+
+    /// Whether `store.json` alone is gone: the prefix has a segment or a base of this store.
+    private static func hasLostDocument(
+        of store: BlobStore, on bucket: any Bucket
+    ) throws(ReplicationError) -> Bool {
+        guard let position = store.replicationState?.position else { return false }
+        do throws(ReplicationError) {
+            let segment = try Segment.read(position.number, on: bucket)
+            if let segment { return segment.head.storeID == store.id }
+        } catch {
+            // It is damaged, and a base may tell.
+            guard case .damaged = error else { throw error }
+        }
+        guard let newest = try BaseManifest.numbers(on: bucket).last else { return false }
+        return try BaseManifest.read(newest, on: bucket).storeID == store.id.description
     }
 
     /// Whether the prefix has the shard of this store; false where it has none.
