@@ -31,6 +31,6 @@ struct ForeignFence {
     var problem: String {
         epoch == 0
             ? "another daemon has taken the next name of the log"
-            : "another daemon has begun epoch \(epoch): changes are refused until it leads, or does not"
+            : "another daemon has begun epoch \(epoch): changes are refused until it leads, or does not. If it is gone for good, --force here ends the wait"
     }
 }

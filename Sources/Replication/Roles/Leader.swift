@@ -59,7 +59,8 @@ struct Leader {
         }
         if shipper == nil {
             do { return try begin(on: bucket) } catch {
-                refuse("cannot take the lead: \(error)")
+                // Its fence may be in the log.
+                refuse("cannot take the lead yet: \(error). See blobd replicas for who leads")
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
                 if met != nil {
