@@ -12,13 +12,13 @@ struct Follower {
         case handedOverToNobody
     }
 
-    private let store: BlobStore
-    private let host: any ReplicaHost
-    private let applier: SegmentApplier
-    private var log: LogFollower
-    private var lastSegment: Int64
+    let store: BlobStore
+    let host: any ReplicaHost
+    let applier: SegmentApplier
+    var log: LogFollower
+    var lastSegment: Int64
     private var lastBaseLook: Int64
-    private var handover: HandoverRequest
+    var handover: HandoverRequest
     private var obstacle: Obstacle
     let ungiven: UngivenPayloads
     /// Whether nobody has led since this store did: then no other host has what it lacks.
@@ -27,19 +27,18 @@ struct Follower {
     private var hasSaidLack = false
     /// How this store takes the lead while its fence may be in the log: for whom, whether by force, until when, and why that
     /// is not known yet.
-    private var taking:
-        (request: (any PromotionRequest)?, deposes: Bool, end: Int64, error: any Error)?
+    var taking: (request: (any PromotionRequest)?, deposes: Bool, end: Int64, error: any Error)?
     /// The fence of this store that is in the log, until all before it is applied.
-    private var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
+    var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
     /// Since when nothing before it can be applied.
-    private var stuckSince: Int64?
+    var stuckSince: Int64?
     /// Whether the last look at the log failed.
     private var isAway = false
-    private var nonce: Nonce?
+    var nonce: Nonce?
     private var hasEnded = false
     /// How long nobody is seen to lead before this store takes the lead; nil: it does not.
-    private var claimsAfter: Int64?
-    private var watch: LeaderWatch
+    var claimsAfter: Int64?
+    var watch: LeaderWatch
     private var hasCaughtUp = false
 
     init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
@@ -70,7 +69,7 @@ struct Follower {
     /// What it lacks although its steps succeed; nil: nothing.
     var problem: String? { ungiven.problem }
 
-    private static let claimMilliseconds = ReplicationLimits.leaderlessMilliseconds
+    static let claimMilliseconds = ReplicationLimits.leaderlessMilliseconds
 
     private var leader: String { watch.leader ?? AliveDocument.unknownHost }
 
@@ -222,7 +221,7 @@ struct Follower {
     }
 
     /// Applies what is there after the last segment: several together, in one commit, where there are more.
-    private mutating func applyNext(
+    mutating func applyNext(
         on bucket: any Bucket, looksForBase: Bool
     ) throws -> Segment.Head? {
         var ahead = log
@@ -263,165 +262,5 @@ struct Follower {
         host.noteMoved(at: foundAt)
         host.complete(upTo: store.lastSequence)
         watch.note(head.epoch)
-    }
-
-    // MARK: - Taking the lead
-
-    private func sayRefused(_ why: String) { host.log(.warning, "Not taking the lead: \(why)") }
-
-    /// - Parameter deposes: whether also from a leader that is seen to be alive.
-    private mutating func takeOver(
-        _ request: (any PromotionRequest)?, deposes: Bool = false, on bucket: any Bucket
-    ) throws -> Replica.Outcome {
-        let (store, applier, begun) = (store, applier, host.uptime)
-        let end = taking?.end ?? begun + Int64(ReplicationLimits.handoverMilliseconds)
-        host.become(.changes)
-        do {
-            let hasTried = self.nonce != nil
-            let nonce = try self.nonce ?? host.prepareToLead()
-            self.nonce = nonce
-            let outcome = try host.takeOver(
-                store, nonce, hasTried: hasTried, deposes: deposes, &log, on: bucket,
-                sequence: { store.lastSequence },
-                isLate: { [host] in
-                    deposes
-                        && host.uptime >= begun + ReplicationLimits.applyBeforeFenceMilliseconds
-                }, isOver: { [host] in host.uptime >= end }
-            ) { segment in
-                try applier.apply(segment, on: bucket)
-                return true
-            }
-            switch outcome {
-            case .lost(let epoch, let leader):
-                host.become(.follows)
-                lastSegment = host.uptime
-                watch.end()
-                if claimsAfter != nil { claimsAfter = Self.claimMilliseconds }
-                handover.withdraw()
-                taking = nil
-                request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
-                return .next(.again)
-            case .leads(let writer): hold(writer, after: log.position, for: request)
-            case .fenced(let writer, let position):
-                host.log(
-                    .notice,
-                    "Taking the lead: no other daemon can add to the log after segment \(position.number); applying \(position.number - log.position.number) segments before it"
-                )
-                hold(writer, after: position, for: request)
-            case .unknown(let error):
-                handover.end()
-                taking = (request, deposes, end, error)
-                throw error
-            }
-            return .next(.again)
-        } catch {
-            host.become(.follows)
-            // It is tried again until it is known, or the request is given up.
-            taking?.error = error
-            if taking == nil, !handover.isPending {
-                request?.refuse(Self.refusal(because: error))
-            }
-            throw error
-        }
-    }
-
-    /// Follows again, although the fence of this store may be in the log, or get there: who asked has to know, and another
-    /// host that is promoted in its stead is not deposed. Where the fence does turn up, this is as after a run that died
-    /// before it led.
-    private mutating func giveUpTaking(
-        _ request: (any PromotionRequest)?, because error: any Error
-    ) {
-        taking = nil
-        let limit = ReplicationLimits.handoverMilliseconds / 1_000
-        let silence = ReplicationLimits.leaderlessMilliseconds / 1_000
-        let why =
-            "the bucket did not confirm within \(limit) s whether this daemon has ended the old epoch: \(error). It follows again. If blobd replicas shows no leader in \(silence) s, promote it again, or another host"
-        host.log(.error, "Gave up taking the lead: \(why)")
-        request?.refuse(why)
-    }
-
-    /// Notes a fence of this store. It leads when it has all before that.
-    private mutating func hold(
-        _ writer: LogWriter, after position: LogPosition, for request: (any PromotionRequest)?
-    ) {
-        host.become(.holds(epoch: writer.epoch))
-        fenced = (writer, position, request)
-        handover.end()
-        taking = nil
-    }
-
-    private static func refusal(because error: any Error) -> String {
-        switch error {
-        case ReplicationError.tooOld, ReplicationError.forked:
-            "this host must be rebuilt from the bucket first (\(error)): promote it again then, or another one"
-        default: "cannot take the lead: \(error)"
-        }
-    }
-
-    /// Applies what lies before the fence of this store, and leads then.
-    private mutating func leadWhenApplied(on bucket: any Bucket) throws -> Replica.Outcome {
-        guard let fenced, let nonce else { return .next(.again) }
-        host.takePromotion()?.refuse("this daemon is taking the lead already")
-        do {
-            if log.position.number < fenced.after.number {
-                guard try applyNext(on: bucket, looksForBase: true) != nil else {
-                    throw ReplicationError.damaged(
-                        name: ShardNames.log(log.position.number + 1), why: "is missing")
-                }
-                if stuckSince != nil { host.become(.holds(epoch: fenced.writer.epoch)) }
-                stuckSince = nil
-                return .next(.again)
-            }
-            guard log.position == fenced.after else {
-                throw ReplicationError.forked(number: fenced.writer.position.number)
-            }
-            // Whoever led before leads again where it saw nothing of this for long.
-            if try isFollowed(fenced.writer, on: bucket) { return .next(.again) }
-            try host.lead(fenced.writer, nonce, beginsLogging: host.settings.isLogging)
-        } catch {
-            guard try isSuperseded(fenced.writer, because: error, on: bucket) else { throw error }
-            return .next(.again)
-        }
-        ungiven.noteLead()
-        fenced.request?.succeed(epoch: fenced.writer.epoch)
-        return .leads(fenced.writer)
-    }
-
-    /// Nobody can add to the log before the fence of this store, which cannot lead: whoever asked is told after a while, and
-    /// another host that was promoted in its stead is followed.
-    private mutating func isSuperseded(
-        _ writer: LogWriter, because error: any Error, on bucket: any Bucket
-    ) throws -> Bool {
-        let now = host.uptime
-        let since = stuckSince ?? now
-        stuckSince = since
-        guard now - since >= Int64(ReplicationLimits.handoverMilliseconds) else { return false }
-        // It says no more that it is about to lead.
-        host.become(.changes)
-        if let request = fenced?.request {
-            let why =
-                "no other daemon can add to the log before this one's fence (epoch \(writer.epoch)), but this one cannot apply segment \(log.position.number + 1) before it: \(error). It leads as soon as it can; to have another host lead now, use --force there"
-            host.log(.critical, "Cannot take the lead yet: \(why)")
-            request.refuse(why)
-            fenced?.request = nil
-        }
-        return try isFollowed(writer, on: bucket)
-    }
-
-    /// Whether another host has put its fence after that of this store, which follows it then.
-    private mutating func isFollowed(
-        _ writer: LogWriter, on bucket: any Bucket
-    ) throws -> Bool {
-        guard let head = try Segment.read(writer.position.number + 1, on: bucket)?.head else {
-            return false
-        }
-        let leader = AliveDocument.host(of: head.epoch, in: store.id, on: bucket)
-        host.log(
-            .warning,
-            "\(leader) has begun epoch \(head.epoch): this daemon follows it, when it can")
-        fenced?.request?.refuse("\(leader) took the lead in the meantime (epoch \(head.epoch))")
-        (fenced, stuckSince) = (nil, nil)
-        host.become(.follows)
-        return true
     }
 }
