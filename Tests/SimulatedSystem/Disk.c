@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, SECTOR = 512, FILE_MAX = 4096, DESCRIPTOR_MAX = 4096 };
+enum { PAGE = 4096, SECTOR = 512, FILE_MAX = 4096, DESCRIPTOR_MAX = 8192 };
 
 // What a page had before a write that no sync has covered.
 typedef struct {
@@ -66,6 +66,8 @@ static uint64_t next(uint64_t *state) {
     return mixed ^ (mixed >> 31);
 }
 
+static void forget_all(file *file, bool doomed_too);
+
 // MARK: Which host, which file
 
 static int host_of(const char *path) {
@@ -92,6 +94,36 @@ static bool ends_with(const char *path, const char *end) {
     return length >= end_length && strcmp(path + length - end_length, end) == 0;
 }
 
+// What is not simulated would be lost by no power cut, and would lose nothing: a run that goes on proves nothing.
+static void fail(const char *what) {
+    fprintf(stderr, "the simulated disk has no place for another %s\n", what);
+    abort();
+}
+
+static void remove_file(file *file) {
+    forget_all(file, true);
+    free(file->undos);
+    close(file->descriptor);
+    *file = (struct file){0};
+    file->descriptor = -1;
+}
+
+// A place for a file. Where there is none, those that have no name any more give theirs: a power cut leaves nothing of
+// them.
+static int free_place(void) {
+    if (file_count < FILE_MAX) return file_count++;
+    memset(known, 0, sizeof known);
+    int place = -1;
+    for (int index = 0; index < file_count; index++) {
+        struct stat status;
+        if (files[index].descriptor >= 0 && fstat(files[index].descriptor, &status) == 0 && status.st_nlink == 0)
+            remove_file(&files[index]);
+        if (files[index].descriptor < 0) place = index;
+    }
+    if (place < 0) fail("file");
+    return place;
+}
+
 static int add_file(int descriptor, const struct stat *status) {
     for (int index = 0; index < file_count; index++)
         if (files[index].descriptor >= 0 && files[index].inode == status->st_ino &&
@@ -106,21 +138,22 @@ static int add_file(int descriptor, const struct stat *status) {
     if (host < 0 || ends_with(path, "/lock.mdb")) return -1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     int own = open(link, O_RDWR | O_CLOEXEC);
-    if (own < 0 || file_count == FILE_MAX) return -1;
-    files[file_count] = (file){
+    if (own < 0) fail("descriptor");
+    int place = free_place();
+    files[place] = (file){
         .host = host,
         .device = status->st_dev,
         .inode = status->st_ino,
         .is_log = strstr(path, "/changes.log") != NULL,
         .descriptor = own,
         .synced_size = status->st_size};
-    return file_count++;
+    return place;
 }
 
 static file *file_of(int descriptor) {
     struct stat status;
-    if (descriptor < 0 || descriptor >= DESCRIPTOR_MAX || fstat(descriptor, &status) != 0) return NULL;
-    if (!S_ISREG(status.st_mode)) return NULL;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return NULL;
+    if (descriptor >= DESCRIPTOR_MAX) fail("descriptor");
     // The inode of what is not simulated may have been used again since: nothing here keeps it.
     if (known[descriptor].inode != status.st_ino || known[descriptor].device != status.st_dev ||
         known[descriptor].file < 0) {
@@ -468,13 +501,7 @@ void sim_disk_remove(int host) {
     bool has_others = false;
     for (int index = 0; index < file_count; index++) {
         file *file = &files[index];
-        if (file->descriptor >= 0 && file->host == host) {
-            forget_all(file, true);
-            free(file->undos);
-            close(file->descriptor);
-            *file = (struct file){0};
-            file->descriptor = -1;
-        }
+        if (file->descriptor >= 0 && file->host == host) remove_file(file);
         has_others |= file->descriptor >= 0;
     }
     if (!has_others) file_count = 0;

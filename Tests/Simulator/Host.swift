@@ -139,8 +139,9 @@ final class Host: ReplicaHost, @unchecked Sendable {
     func requireConditionalCreates() throws {}
 
     func wait(milliseconds: Int) -> Bool {
-        world.pause(nil, Int64(milliseconds), of: self)
-        return life != .up
+        let othersContinue = world.pause(nil, Int64(milliseconds), of: self)
+        // What it waits for never comes where nobody else does anything: it is stopped, and starts again later.
+        return life != .up || !othersContinue
     }
 
     // MARK: - ReplicaHost

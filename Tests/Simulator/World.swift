@@ -208,12 +208,14 @@ final class World {
     /// Time passes, while the one that waits does nothing, and all others continue.
     ///
     /// - Parameter paused: a host that stands still; nil: only the present step does.
-    func pause(_ paused: Host?, _ milliseconds: Int64, of host: Host? = nil) {
+    /// - Returns: whether others did continue: not where too much is nested.
+    @discardableResult
+    func pause(_ paused: Host?, _ milliseconds: Int64, of host: Host? = nil) -> Bool {
         let end = clock + milliseconds
         if let paused { paused.pausedUntil = end }
         guard depth < 3, nestedCount < Self.nestedCountMax else {
             clock = end
-            return
+            return false
         }
         interrupt {
             for _ in 0..<8 where self.clock < end {
@@ -224,6 +226,7 @@ final class World {
             }
         }
         clock = max(clock, end)
+        return true
     }
 
     /// Has an effect happen some time later.
