@@ -84,6 +84,14 @@ import BlobProtocol
         #expect(decoder.announcedByteCount == 0)
     }
 
+    // What another program takes for the end would begin another request.
+    @Test(
+        "A chunk ends with CR LF, and with nothing else",
+        arguments: ["\n\n", "\n\r", "\r\r", "b\r\n"])
+    func ends(end: String) {
+        #expect(Self.decode(Array("1\r\na\(end)0\r\n\r\n".utf8)).code == .malformed)
+    }
+
     @Test("A chunk's line and the trailers have limits")
     func limits() {
         let fits = String(repeating: "x", count: WireLimits.chunkLineByteCountMax - 3)

@@ -115,6 +115,19 @@ import Testing
         #expect(objects[name] != last)
     }
 
+    @Test("Nobody says that it is alive after the end of its lead")
+    func afterLead() throws {
+        let a = try leader()
+        let name = ShardNames.alive(a.store.replicationState!.epoch)
+        var alive = AliveWriter(a.store, a.host)
+        for activity in [a.activity, .follows] {
+            a.host.become(activity)
+            objects[name] = nil
+            _ = try alive.step(on: a.bucket)
+            #expect((objects[name] != nil) == (activity != .follows))
+        }
+    }
+
     // Its other thread said for ever that it is alive: it had not failed.
     @Test("A leader whose shipping stands still is silent soon, also where beats fail")
     func hung() throws {

@@ -222,8 +222,15 @@ final class TestHost: ReplicaHost, @unchecked Sendable {
     func noteLeader(_ host: String) {}
     func noteMoved(at uptime: Int64) {}
     func complete(upTo sequence: UInt64) { completed = sequence }
-    func beginSegment() -> Bool { awaitsSegment }
-    func noteSegmentAppended() { awaitsSegment = false }
+    /// Whether it asked before the segment that was begun last.
+    private var isSegmentBegun = false
+    func beginSegment() -> Bool {
+        isSegmentBegun = awaitsSegment
+        return awaitsSegment
+    }
+    func noteSegmentAppended() {
+        if isSegmentBegun { awaitsSegment = false }
+    }
     func failWaiters(_ why: String) { failedWaiters.append(why) }
     func refuseWaiters(_ why: String, of sequences: [UInt64]) {
         failedWaiters.append(why)

@@ -139,6 +139,20 @@ struct RoleTests {
         #expect(try #require(b.store.replicationState).position.number > base)
     }
 
+    @Test("Who asks while a segment is on its way is answered by the next one")
+    func askedMeanwhile() throws {
+        let a = try leader()
+        a.bucket.onRequest = { [unowned a] operation, name in
+            guard operation == .create, name.hasPrefix(ShardNames.logPrefix) else { return }
+            a.awaitsSegment = true
+        }
+        try a.store.put("1", [1])
+        try a.ship()
+        a.bucket.onRequest = { _, _ in }
+        #expect(a.awaitsSegment)
+        try a.run { !a.awaitsSegment }
+    }
+
     // It saved them again and again, each time to another folder.
     @Test("A leader that is deposed while its disk is full saves its changes once")
     func savedOnce() throws {

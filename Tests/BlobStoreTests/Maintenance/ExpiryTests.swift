@@ -35,6 +35,9 @@ import Testing
                 #expect(answer == (expected == .found), "\(now)")
             }
         }
+        for (now, count) in [(Self.justBefore, 0), (Self.end, 1)] {
+            #expect(try store.sweepExpired(asOf: now, limit: 10).expired == count)
+        }
     }
 
     @Test("At its expiry its owner has it no more, and what takes its id is new")

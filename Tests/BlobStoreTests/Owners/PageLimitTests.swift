@@ -44,6 +44,20 @@ import Testing
         #expect(pageCount >= Self.count / (inOnePage + 2))
     }
 
+    @Test("A change that a page of a feed has no room for is in the next one")
+    func feed() throws {
+        var (seen, pageCount) = ([String](), 0)
+        var start: FeedStart? = .beginning
+        while let from = start {
+            let page = try store.changes(of: "anna", from: from, limit: 1_000)
+            seen += page.changes.map(\.id)
+            pageCount += 1
+            start = page.hasMore ? .after(page.next) : nil
+        }
+        #expect(seen == Self.ids)
+        #expect(pageCount >= Self.count * 20_000 / StoreLimits.pageByteCountMax)
+    }
+
     @Test("A list over many that have expired ends, and goes on behind them")
     func expired() throws {
         let count = StoreLimits.listEntriesLookedAtMax + 10

@@ -152,6 +152,21 @@ import Testing
         #expect(try replayed.verify().problems == [], "seed \(seed)")
     }
 
+    // They stand in the log still, and the same commit had more after them.
+    @Test("What the last commit had of the log is not done again")
+    func notAgain() throws {
+        try store.put("a", [1])
+        // Too long for the log.
+        try store.put("a", SeededGenerator.bytes(300_000))
+        #expect(!store.pendingChanges.isPending)
+        try store.put("b", [2])
+        let copy = try folder.copy()
+        try store.commitPending()
+        let replayed = try copy.open()
+        let difference = try replayed.contents().difference(from: store.contents())
+        #expect(difference == [])
+    }
+
     @Test("Statistics have what is in the log, and commit nothing")
     func pending() throws {
         let folder = TemporaryFolder()
