@@ -11,8 +11,8 @@ struct ObjectsScenario: ShardScenario {
         For each kind (log, manifest, part, blob, alive, store) and each damage (lost, cut, flipped, rolled back: the
         bytes of an older one) there is a shard of its own, all at the same time. One object of it is damaged, from
         outside. The leader must go on acknowledging, the follower following, bases must be made. Everything that was
-        acknowledged must be on both; what a host that begins from the bucket has is compared, and it must say what it
-        lacks. It is said what `restore --verify-only --all` names at once, and after two bases more.
+        acknowledged must be on both. It is said what `restore --verify-only --all` names at once, and after two bases
+        more; what is mended by then must be sound, and a host that begins from the bucket have everything.
         """)
 
     private enum Kind: String, CaseIterable { case log, manifest, part, blob, alive, store }
@@ -57,6 +57,16 @@ struct ObjectsScenario: ShardScenario {
         }
 
         var title: String { "\(kind.rawValue) \(damage.rawValue)" }
+
+        /// Whether two bases later nothing of it is left. Other bytes in a payload's place are found by who reads them;
+        /// for `store.json` a leader looks every ten minutes.
+        var isMended: Bool {
+            switch kind {
+            case .store: false
+            case .blob: damage == .lost || damage == .cut
+            default: true
+            }
+        }
 
         func bases() throws -> [UInt64] { try BaseManifest.numbers(on: bucket) }
     }
@@ -185,17 +195,20 @@ struct ObjectsScenario: ShardScenario {
         if follower.exits + leader.exits > 0 {
             trial.verdicts.append("leader restarted \(leader.exits), follower \(follower.exits)")
         }
-        trial.verdicts.append("later: \(try verify(trial, round))")
+        let later = try verify(trial, round)
+        trial.verdicts.append("later: \(later)")
         let fresh = Host(
             "\(trial.kind)-\(trial.damage)-fresh", "--follow", of: trial.shard, in: round.bench)
+        var lack: String?
         do {
             try fresh.start(withinMilliseconds: 30_000)
             try settle([leader, fresh], withinSeconds: 120, "\(trial.title), a new follower")
             try compare(trial, fresh)
-            trial.verdicts.append("a new follower has everything")
-        } catch {
-            trial.verdicts.append("a new follower: \(error)".prefix(300).description)
-        }
+        } catch { lack = "\(error)".prefix(300).description }
+        trial.verdicts.append("a new follower: \(lack ?? "has everything")")
+        try require(
+            !trial.isMended || later == "sound" && lack == nil,
+            "\(trial.title) is not mended: \(trial.verdicts.joined(separator: "; "))")
         fresh.kill()
         try follower.verifyStopped()
         try leader.verifyStopped()
