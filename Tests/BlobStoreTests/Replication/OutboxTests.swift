@@ -268,7 +268,7 @@ import Testing
             }
             defer { isDone.store(true, ordering: .releasing) }
             do {
-                for epoch in 2..<200 as Range<UInt64> {
+                for epoch in 2..<50 as Range<UInt64> {
                     store.noteShipped(store.lastSequence, byteCount: 0, at: .name(epoch))
                     try store.lead(
                         epoch: epoch, nonce: .random(), after: .name(epoch), isFirst: false,
