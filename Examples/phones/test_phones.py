@@ -349,6 +349,8 @@ class PhoneTests(unittest.TestCase):
             expect(self.page.locator("#trouble")).to_contain_text("has stopped")
             self.page.get_by_role("button", name="Send", exact=True).click()
             self.says("Not done: Scripts/phones has stopped.")
+            # By itself, also where it takes a while: told to stop, it would end with 0.
+            process.wait(timeout=60)
         self.assertEqual(process.returncode, 1)
         self.assertIn("blobd has stopped.\n", lines)
         # Started again, the page goes on by itself.
