@@ -170,11 +170,7 @@ final class Quarantine: Sendable {
     /// A blob is mended or gone: it is damaged no more, also where that was not noted yet.
     func open(_ number: UInt64) {
         reopen(number)
-        state.withLock { state in
-            state.confirmed[number] = nil
-            hasConfirmed.store(
-                !state.confirmed.isEmpty || !state.unshippable.isEmpty, ordering: .releasing)
-        }
+        state.withLock { forgetConfirmed(number, &$0) }
     }
 
     /// That a blob is damaged could not be noted, and is tried again.
@@ -187,18 +183,22 @@ final class Quarantine: Sendable {
 
     /// A damaged blob is noted, or is gone. `transaction`: the one that noted it; nil where it is gone.
     func finish(_ blob: BlobReference, in transaction: UInt64?, chunkCount: Int) {
-        if transaction == nil { open(blob.number) }
+        guard let transaction else { return open(blob.number) }
         state.withLock { state in
-            state.confirmed[blob.number] = nil
-            hasConfirmed.store(!state.confirmed.isEmpty, ordering: .releasing)
-            guard let transaction else { return }
+            forgetConfirmed(blob.number, &state)
             hasWork.store(true, ordering: .releasing)
             guard var entry = state.entries[blob.number] else { return }
             entry.transaction = transaction
             state.entries[blob.number] = entry
             state.unreported.append(entry)
         }
-        if transaction != nil { corruptChunks.add(chunkCount, ordering: .relaxed) }
+        corruptChunks.add(chunkCount, ordering: .relaxed)
+    }
+
+    private func forgetConfirmed(_ number: UInt64, _ state: inout State) {
+        state.confirmed[number] = nil
+        hasConfirmed.store(
+            !state.confirmed.isEmpty || !state.unshippable.isEmpty, ordering: .releasing)
     }
 
     func takeUnreported() -> [DamagedBlob] {

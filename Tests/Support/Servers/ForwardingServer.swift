@@ -7,17 +7,8 @@ import Glibc
 public func forward(
     _ request: ScriptedServer.Request, to port: UInt16, leavingOut: Set<String> = []
 ) -> [UInt8] {
-    let descriptor = socket(
-        AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return [] }
+    guard let descriptor = connectToLoopback(port: port) else { return [] }
     defer { close(descriptor) }
-    var address = loopback(port: port)
-    let code = withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-    }
-    guard code == 0 else { return [] }
     let lines = request.head.filter { line in
         let name = line.prefix { $0 != ":" }.lowercased()
         return !leavingOut.contains(name) && name != "connection"

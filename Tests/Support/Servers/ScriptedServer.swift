@@ -277,6 +277,24 @@ func loopback(port: UInt16) -> sockaddr_in {
     return address
 }
 
+/// A connection to a port of 127.0.0.1; nil: nobody accepts it.
+func connectToLoopback(port: UInt16) -> Int32? {
+    let descriptor = socket(
+        AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return nil }
+    var address = loopback(port: port)
+    let code = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+    guard code == 0 else {
+        close(descriptor)
+        return nil
+    }
+    return descriptor
+}
+
 /// A socket that listens on a port of 127.0.0.1 that was free.
 func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(

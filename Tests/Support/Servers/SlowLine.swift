@@ -65,12 +65,9 @@ public final class SlowLine: Sendable {
     }
 
     private static func join(_ client: Int32, _ shared: Shared) {
-        let server = socket(
-            AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = loopback(port: shared.serverPort)
-        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(server, $0, length) }
+        guard let server = connectToLoopback(port: shared.serverPort) else {
+            close(client)
+            return
         }
         let isEnded = EndCount()
         // The kernel keeps little of what waits.
@@ -78,9 +75,8 @@ public final class SlowLine: Sendable {
         setsockopt(client, SOL_SOCKET, SO_RCVBUF, &buffer, 4)
         for (from, to, isSlow) in [(client, server, true), (server, client, false)] {
             startThread {
-                if code == 0 { copy(from, to, isSlow ? shared : nil) }
+                copy(from, to, isSlow ? shared : nil)
                 shutdown(to, Int32(SHUT_WR))
-                if code != 0 { shutdown(from, Int32(SHUT_RDWR)) }
                 // The second one closes both.
                 guard isEnded.value.add(1, ordering: .acquiringAndReleasing).newValue == 2 else {
                     return
