@@ -199,6 +199,7 @@ extension World {
         let name = names[chance.below(names.count)]
         objects.delete(name)
         lost[name] = clock
+        trace("the bucket loses \(name)")
         sometimes("lost an object")
         if let blob = ShardNames.blobParts(name), chance.chance(50) {
             try publishAgain(blob.digest, to: host)

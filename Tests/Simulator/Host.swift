@@ -266,7 +266,8 @@ struct Waiter {
 
     let sequence: UInt64
     let stamp: Int
-    /// Lost objects that must be in the bucket again.
+    let begunAt: Int64
+    /// Lost objects that must be in the bucket again, unless they are lost once more.
     let objects: [String]
     /// Where the log ended when the client asked for what had no effect.
     let position: UInt64?

@@ -315,7 +315,7 @@ extension World {
             let hasEffect = !steps.isEmpty
             host.waiters.append(
                 Waiter(
-                    sequence: last, stamp: batch.stamp,
+                    sequence: last, stamp: batch.stamp, begunAt: clock,
                     objects: try lostObjects(done, of: store),
                     position: hasEffect ? nil : history.position,
                     segment: hasEffect ? .none : .next))

@@ -207,7 +207,8 @@ extension World {
     /// A client is told that a change is in the bucket.
     func acknowledge(_ waiter: Waiter, by host: Host) throws {
         let sequence = waiter.sequence
-        for name in waiter.objects where objects[name] == nil {
+        for name in waiter.objects
+        where objects[name] == nil && lost[name, default: 0] < waiter.begunAt {
             guard let (number, digest) = ShardNames.blobParts(name),
                 try host.store?.isStored(digest, number: number) == true
             else { continue }
