@@ -27,31 +27,21 @@ package struct BucketMaintenance {
         case nothing
     }
 
-    private enum Collecting {
-        case history
-        case blobs(BlobCollector, upTo: UInt64)
-        case missing(Set<UInt64>, upTo: UInt64)
-        case retired(upTo: UInt64)
-    }
-
     private let store: BlobStore
     private let epoch: UInt64
     private let schedule: BaseSchedule
-    private let writer: any StoreWriter
     private let clock: () -> Timestamp
     private let bootMilliseconds: () -> Int64
     private var deletions = DeletionClock()
-    private var check: LogCheck
+    var check: LogCheck
     private var log = LogCollector()
-    private var catalog: BaseCatalog
-    private var history: HistoryCollector
+    var catalog: BaseCatalog
+    private var collection: GarbageCollection
     private var base: BaseWriter?
     /// What was read of the log when the newest base was begun.
     private var readBefore = 0
-    private var missing: (number: UInt64, lookCount: Int) = (0, 0)
-    private var isBaseDue = false
-    private var collecting: Collecting?
-    private var collectedAt: Timestamp
+    var missing: (number: UInt64, lookCount: Int) = (0, 0)
+    var isBaseDue = false
     private var lookedAt: Timestamp
     private var lookedAtStore: Timestamp
     /// The first job that failed in this step.
@@ -76,10 +66,9 @@ package struct BucketMaintenance {
         self.schedule = schedule
         self.clock = clock
         self.bootMilliseconds = bootMilliseconds
-        self.writer = writer
-        history = HistoryCollector(store, epoch: epoch, schedule: schedule)
         let now = clock()
-        (collectedAt, lookedAt, lookedAtStore) = (now, now, now)
+        collection = GarbageCollection(store, epoch: epoch, schedule, writer: writer, asOf: now)
+        (lookedAt, lookedAtStore) = (now, now)
         catalog = BaseCatalog(of: store.id.description)
         try catalog.refresh(on: bucket)
         check = LogCheck(
@@ -204,28 +193,6 @@ package struct BucketMaintenance {
         return .nothing
     }
 
-    private mutating func checkLog(
-        upTo position: LogPosition, on bucket: some Bucket
-    ) throws(ReplicationError) -> Step? {
-        do throws(ReplicationError) {
-            let count = try check.step(upTo: position, on: bucket)
-            return count == 0 ? nil : .read(count)
-        } catch {
-            switch error {
-            case .damaged, .forked, .bucket:
-                // It may have been collected, and nobody who begins with that base needs it.
-                guard let base = catalog.bases.last?.position, base.number >= check.next else {
-                    break
-                }
-                check.skip(to: base)
-                return nil
-            default: break
-            }
-            guard let number = try lostSegment(error, on: bucket) else { throw error }
-            return .lostSegment(number)
-        }
-    }
-
     private mutating func clean(on bucket: some Bucket) throws(ReplicationError) -> Step? {
         do throws(ReplicationError) {
             let count = try log.step(on: bucket, asOf: clock(), noting: &skipped)
@@ -235,43 +202,6 @@ package struct BucketMaintenance {
             if log.hasUndeleted { jobs.noteSkipped(error, of: .clean) }
             throw error
         }
-    }
-
-    /// Finds out whether a segment that cannot be read is lost: the bucket said several times that it is missing, and
-    /// lists later ones, or gave something else, or does not give it while it gives others. This store has all that it
-    /// had: with a base after it neither a follower nor a restore needs it, but for a restore to a moment before that base.
-    private mutating func lostSegment(
-        _ error: ReplicationError, on bucket: some Bucket
-    ) throws(ReplicationError) -> UInt64? {
-        let number = check.next
-        let name = ShardNames.log(number)
-        var lookCount = ReplicationLimits.lostSegmentLookCount
-        var isUnreadable = false
-        switch error {
-        case .damaged(name, _), .forked(number): break
-        case .bucket(_, isLasting: false) where check.isUnreadable:
-            isUnreadable = true
-            lookCount = ReplicationLimits.unreadableSegmentLookCount
-        default: return nil
-        }
-        missing = (number, missing.number == number ? missing.lookCount + 1 : 1)
-        guard missing.lookCount >= lookCount else { return nil }
-        if isUnreadable {
-            _ = try StoreDocument.read(on: bucket)
-            // A bucket that was away may be back since the look before that.
-            do throws(ReplicationError) {
-                if try check.canRead(number, on: bucket) { return nil }
-            } catch {
-                guard case .bucket(_, isLasting: false) = error else { throw error }
-            }
-        } else {
-            let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
-            guard let first = listed.objects.first?.name else { return nil }
-            if first == name, try check.canRead(number, on: bucket) { return nil }
-        }
-        check.skip(number)
-        isBaseDue = (catalog.bases.last?.position.number ?? 0) < number
-        return number
     }
 
     private func isBaseDue(asOf now: Timestamp) -> Bool {
@@ -323,63 +253,15 @@ package struct BucketMaintenance {
         case .finished:
             self.base = nil
             catalog.add(manifest)
-            collecting = collecting ?? .history
+            collection.begin()
             return .finishedBase(manifest)
         }
     }
 
     private mutating func collect(on bucket: some Bucket) throws -> Step {
         let now = clock()
-        if collecting == nil,
-            (now.milliseconds - collectedAt.milliseconds).magnitude
-                >= ReplicationLimits.collectMilliseconds.magnitude
-        {
-            collecting = .history
-        }
-        switch collecting {
-        case nil: return .nothing
-        case .history:
-            collectedAt = now
-            jobs.noteSkipped(nil, of: .collect)
-            let (kept, deletedCount) = try history.run(
-                &catalog, inProgress: base?.number, on: bucket, asOf: now, noting: &skipped)
-            if let kept {
-                // The last one that the base has stays: where the log ends is seen by its names. A start reads from what
-                // this store's file knows to be its own.
-                let end = min(kept.first.position.number, store.savedSegment + 1)
-                log.collect(upTo: max(end, 1) - 1, asOf: now)
-            }
-            collecting = try kept.map {
-                .blobs(try BlobCollector(store, epoch: epoch, $0), upTo: $0.first.sequence)
-            }
-            return .deletedHistory(deletedCount)
-        case .blobs(var collector, let sequence):
-            let before = collector.deletedCount
-            let hasMore = try collector.step(on: bucket)
-            skipped = collector.failure
-            collecting =
-                hasMore
-                ? .blobs(collector, upTo: sequence) : .missing(collector.missing, upTo: sequence)
-            return .deletedBlobs(collector.deletedCount - before)
-        case .missing(let numbers, let sequence):
-            var (count, lost) = (0, [Digest]())
-            // What cannot be put now is found again by the next collection.
-            collecting = .retired(upTo: sequence)
-            if !numbers.isEmpty {
-                try store.forEachLongBlobs { blobs in
-                    let missing = blobs.filter { numbers.contains($0.number) }
-                    let found = try LongBlobs.restore(missing, of: store, on: bucket)
-                    count += found.count
-                    lost += found.lost.map(\.digest)
-                }
-            }
-            return .restoredBlobs(count, lost: lost)
-        case .retired(let sequence):
-            let count = try writer.write { (store) throws(StoreError) in
-                try store.pruneRetired(upTo: sequence, asOf: now)
-            }
-            if count < StoreLimits.transactionPutCountMax { collecting = nil }
-            return .prunedRetired(count)
-        }
+        if collection.isAtBegin(asOf: now) { jobs.noteSkipped(nil, of: .collect) }
+        return try collection.step(
+            &catalog, &log, inProgress: base?.number, on: bucket, asOf: now, noting: &skipped)
     }
 }
