@@ -328,6 +328,36 @@ import Testing
         #expect(a.store.replicationState?.epoch == epoch + 1)
     }
 
+    @Test(
+        "A leader that is told by force to lead, and whose fence gets no answer, says so, and leads when it knows",
+        arguments: [false, true])
+    func forcedLeaderWithoutAnswer(arrives: Bool) throws {
+        let a = try leader()
+        try a.ship()
+        let epoch = try fence(after: a)
+        try a.store.put("1", [1])
+        try a.run { a.activity == .changes }
+        let forced = TestPromotion(isForced: true)
+        a.promotion = forced
+        a.bucket.onRequest = { [unowned a] (operation, _) throws(ReplicationError) in
+            guard operation == .create else { return }
+            a.bucket.cut = { _ in arrives ? .after : .before }
+        }
+        #expect(throws: ReplicationError.self) { try a.step() }
+        guard case .refused(let why) = forced.answer else { throw TestFailure("no answer") }
+        #expect(why.contains("cannot take the lead yet"), "\(why)")
+        #expect(!a.isLeading && a.store.refusesChanges)
+        let fence = try #require(a.store.replicationState).position.number + 2
+        #expect((objects[ShardNames.log(fence)] != nil) == arrives)
+        a.bucket.onRequest = { _, _ in }
+        a.bucket.cut = { _ in .none }
+        try a.run { a.isLeading }
+        // Behind its own fence, where that arrived, it puts another one.
+        #expect(a.store.replicationState?.epoch == (arrives ? epoch + 2 : epoch + 1))
+        try a.ship()
+        #expect(try a.store.get("1") == [1])
+    }
+
     @Test("A leader that is told by force to lead follows the host of a fence that leads")
     func forcedTooLate() throws {
         let a = try leader()
