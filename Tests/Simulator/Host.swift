@@ -161,8 +161,12 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     func become(_ activity: ReplicaActivity) {
         self.activity = activity
-        if case .ships = activity { return }
-        maintenance = nil
+        guard case .ships = activity else {
+            maintenance = nil
+            return
+        }
+        // Who was told to take the lead by force has it: to depose another one, it is told so again.
+        world.mayDepose.remove(name)
     }
 
     func noteLeader(_ host: String) {}
