@@ -8,7 +8,8 @@ import Testing
 /// no program may consume, and a picture that was not where the reader stands.
 @Suite(.waiting) struct ReadmeTests {
 
-    static let swift = Files.text("\(Files.package)/docs/SWIFT.md")
+    static let article = Files.text(
+        "\(Files.package)/Sources/BlobStore/BlobStore.docc/GettingStarted.md")
 
     /// The texts of a document's blocks in a language.
     private static func blocks(_ language: String, of path: String = "README.md") -> [String] {
@@ -125,9 +126,6 @@ import Testing
             Self.blocks("console").joined().matches(
                 of: #/(?:-T |payload=| )([\w./-]+\.(?:jpg|png|gif))/#
             ).map { String($0.1) }
-            + Self.blocks("swift", of: "docs/SWIFT.md").joined().matches(
-                of: #/fileURLWithPath: "([^"]+)"/#
-            ).map { String($0.1) }
         try #require(files.count >= 3)
         for file in Set(files).subtracting(["fetched.jpg"]) {
             #expect(Files.exists("\(Files.package)/\(file)"), "\(file)")
@@ -151,8 +149,8 @@ import Testing
 
     @Test func theFunctionsThatRanStandInTheDocument() throws {
         let source = Files.text(#filePath)
-        let functions = try #require(source.components(separatedBy: "// SWIFT.md: library\n").last)
-        #expect(Self.swift.contains(functions), "SWIFT.md has another text than this test")
+        let functions = try #require(source.components(separatedBy: "// Article: library\n").last)
+        #expect(Self.article.contains(functions), "the article has another text than this test")
     }
 
     /// Compiles a program to SIL, after which the compiler's checks of lifetimes are done.
@@ -174,7 +172,7 @@ import Testing
     }
 }
 
-// SWIFT.md: library
+// Article: library
 /// Publishes a picture and reads it back. Returns its byte count.
 func publishAndRead(_ picture: [UInt8], _ store: BlobStore, asOf now: Timestamp) throws -> Int? {
     var writer = store.makePayloadWriter()
