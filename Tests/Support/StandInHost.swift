@@ -79,7 +79,9 @@ public final class StandInHost {
                 sleep 0.02
             done
         }
+        # One that does not run is stopped already.
         stop() {
+            [ -e "$HOST/pid" ] || return 0
             pid="$(cat "$HOST/pid")" && kill -TERM "$pid" || exit 1
             while kill -0 "$pid" 2>/dev/null && [ "$(cut -d' ' -f3 /proc/$pid/stat)" != Z ]; do sleep 0.02; done
             rm -f "$HOST/pid"

@@ -3,24 +3,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What SWIFT.md and the libraries' articles show is compiled as a reader would compile it: each Swift
+/// What the libraries' articles show is compiled as a reader would compile it: each Swift
 /// snippet is the file `main.swift` of a program. The snippet for use in process once had a noncopyable global, which
 /// no program may consume, and a picture that was not where the reader stands.
 @Suite(.waiting) struct ReadmeTests {
 
-    static let swift = Files.text("\(Files.package)/docs/SWIFT.md")
+    static let article = Files.text(
+        "\(Files.package)/Sources/BlobStore/BlobStore.docc/GettingStarted.md")
 
     /// The texts of a document's blocks in a language.
     private static func blocks(_ language: String, of path: String = "README.md") -> [String] {
         DocumentBlock.all(in: path, kind: language).map(\.text)
     }
 
-    /// SWIFT.md and the libraries' articles.
-    static let documents =
-        ["docs/SWIFT.md"]
-        + ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
-            "Sources/\($0)/\($0).docc/GettingStarted.md"
-        }
+    /// The libraries' articles.
+    static let documents = ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
+        "Sources/\($0)/\($0).docc/GettingStarted.md"
+    }
 
     @Test(arguments: documents) func eachSwiftSnippetCompilesAsAProgram(document: String) throws {
         let snippets = Self.blocks("swift", of: document)
@@ -125,9 +124,6 @@ import Testing
             Self.blocks("console").joined().matches(
                 of: #/(?:-T |payload=| )([\w./-]+\.(?:jpg|png|gif))/#
             ).map { String($0.1) }
-            + Self.blocks("swift", of: "docs/SWIFT.md").joined().matches(
-                of: #/fileURLWithPath: "([^"]+)"/#
-            ).map { String($0.1) }
         try #require(files.count >= 3)
         for file in Set(files).subtracting(["fetched.jpg"]) {
             #expect(Files.exists("\(Files.package)/\(file)"), "\(file)")
@@ -151,8 +147,8 @@ import Testing
 
     @Test func theFunctionsThatRanStandInTheDocument() throws {
         let source = Files.text(#filePath)
-        let functions = try #require(source.components(separatedBy: "// SWIFT.md: library\n").last)
-        #expect(Self.swift.contains(functions), "SWIFT.md has another text than this test")
+        let functions = try #require(source.components(separatedBy: "// Article: library\n").last)
+        #expect(Self.article.contains(functions), "the article has another text than this test")
     }
 
     /// Compiles a program to SIL, after which the compiler's checks of lifetimes are done.
@@ -174,7 +170,7 @@ import Testing
     }
 }
 
-// SWIFT.md: library
+// Article: library
 /// Publishes a picture and reads it back. Returns its byte count.
 func publishAndRead(_ picture: [UInt8], _ store: BlobStore, asOf now: Timestamp) throws -> Int? {
     var writer = store.makePayloadWriter()
