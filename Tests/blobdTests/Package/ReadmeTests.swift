@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the libraries' articles show is compiled as a reader would compile it: each Swift
+/// What SWIFT.md and the libraries' articles show is compiled as a reader would compile it: each Swift
 /// snippet is the file `main.swift` of a program. The snippet for use in process once had a noncopyable global, which
 /// no program may consume, and a picture that was not where the reader stands.
 @Suite(.waiting) struct ReadmeTests {
@@ -16,10 +16,12 @@ import Testing
         DocumentBlock.all(in: path, kind: language).map(\.text)
     }
 
-    /// The libraries' articles.
-    static let documents = ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
-        "Sources/\($0)/\($0).docc/GettingStarted.md"
-    }
+    /// SWIFT.md and the libraries' articles.
+    static let documents =
+        ["docs/SWIFT.md"]
+        + ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
+            "Sources/\($0)/\($0).docc/GettingStarted.md"
+        }
 
     @Test(arguments: documents) func eachSwiftSnippetCompilesAsAProgram(document: String) throws {
         let snippets = Self.blocks("swift", of: document)
@@ -123,6 +125,9 @@ import Testing
         let files =
             Self.blocks("console").joined().matches(
                 of: #/(?:-T |payload=| )([\w./-]+\.(?:jpg|png|gif))/#
+            ).map { String($0.1) }
+            + Self.blocks("swift", of: "docs/SWIFT.md").joined().matches(
+                of: #/fileURLWithPath: "([^"]+)"/#
             ).map { String($0.1) }
         try #require(files.count >= 3)
         for file in Set(files).subtracting(["fetched.jpg"]) {
