@@ -25,13 +25,10 @@ struct Follower {
     private var ledLast = false
     /// Whether it was said that it does not take the lead since it lacks payloads.
     private var hasSaidLack = false
-    /// How this store takes the lead while its fence may be in the log: for whom, whether by force, until when, and why that
-    /// is not known yet.
-    var taking: (request: (any PromotionRequest)?, deposes: Bool, end: Int64, error: any Error)?
-    /// The fence of this store that is in the log, until all before it is applied.
-    var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
-    /// Since when nothing before it can be applied.
-    var stuckSince: Int64?
+    /// nil: its fence is not in the log, or surely is.
+    var unanswered: UnansweredFence?
+    /// Its fence that is in the log, until all before that is applied.
+    var fence: OwnFence?
     /// Whether the last look at the log failed.
     private var isAway = false
     var nonce: Nonce?
@@ -82,16 +79,16 @@ struct Follower {
                 return outcome
             } catch {
                 // Of what it writes nothing is known, and all before it is applied.
-                guard taking == nil else { throw error }
+                guard unanswered == nil else { throw error }
                 throw try obstacle.meaning(of: error, at: log, on: bucket)
             }
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
-                (fenced?.request ?? taking?.request)?.refuse(Self.refusal(because: error))
+                (fence?.request ?? unanswered?.request)?.refuse(Self.refusal(because: error))
                 // Once: what follows may fail.
-                fenced?.request = nil
-                taking?.request = nil
+                fence?.request = nil
+                unanswered?.request = nil
                 // The next start rebuilds it.
                 try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
@@ -101,14 +98,14 @@ struct Follower {
     }
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
-        if let taking {
-            guard host.uptime >= taking.end else {
-                return try takeOver(taking.request, deposes: taking.deposes, on: bucket)
+        if let unanswered {
+            guard host.uptime >= unanswered.end else {
+                return try takeOver(unanswered.request, deposes: unanswered.deposes, on: bucket)
             }
-            giveUpTaking(taking.request, because: taking.error)
+            giveUp(unanswered)
         }
         let now = host.uptime
-        if fenced != nil { return try leadWhenApplied(on: bucket) }
+        if fence != nil { return try leadWhenApplied(on: bucket) }
         if let request = host.takePromotion() {
             if !request.isForced, let why = ungiven.refusal {
                 sayRefused(why)
