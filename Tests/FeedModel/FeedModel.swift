@@ -102,7 +102,8 @@ public struct FeedModel {
     var horizon: UInt64 = 0
     /// By owner: the mark of a deleted account, and until when it is kept.
     var marks: [String: (revision: UInt64, end: Timestamp)] = [:]
-    var revision: UInt64 = 0
+    /// The last one that the store gave.
+    package var revision: UInt64 = 0
     /// The model's time.
     public internal(set) var now = Timestamp(milliseconds: 1_800_000_000_000)
     var generator: SeededGenerator

@@ -204,6 +204,12 @@ import Testing
                 if round == 5 {
                     try leader.reopen()
                     try leader.resume()
+                    // The first change of a start that begins no epoch comes after a random gap.
+                    try leader.store.put("gap", [1])
+                    _ = try leader.store.delete("gap", asOf: leader.clock.now)
+                    model.revision = try leader.store.withSnapshot { (snapshot) throws(StoreError) in
+                        try snapshot.lastRevision()
+                    }
                 }
                 if generator.chance(70) { try leader.ship() }
                 if generator.chance(30) { try leader.store.saveShipped() }

@@ -2,7 +2,7 @@ internal import Bytes
 
 /// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the changes.
 ///
-/// The numbers of an epoch begin after a gap, and so do those of a leader that was started without its bucket.
+/// The numbers of an epoch begin after a gap, and so do those of a start that does not know yet whether it leads.
 /// Numbers in a gap were given by another leader, or another copy of this one, to changes that were lost.
 struct EpochList: Equatable, MetaValue {
     /// One epoch, or a start in it.

@@ -127,6 +127,8 @@ extension BlobStore {
         replication.lastSequence.store(state.sequence, ordering: .relaxed)
         replication.capturesChanges.store(state.role == .leader, ordering: .relaxed)
         replication.refusesChanges.store(state.role != .leader, ordering: .relaxed)
+        // Another copy of this store, or a later state of it that was rolled back, may have led since.
+        replication.isUnconfirmed.store(state.role == .leader, ordering: .relaxed)
         guard state.role != .follower else { return }
         try snapshot.forEachBatch(after: state.sequence) { (batch) throws(StoreError) in
             replication.note(CapturedBatch(batch), core.leases)
@@ -196,13 +198,6 @@ extension BlobStore {
         replication.noteSaved(state, core.leases)
         replication.isReplicated.store(true, ordering: .releasing)
         try loadCategoryEdits()
-    }
-
-    /// Says that a leader takes changes before it is known whether it still leads. The next batch begins after a
-    /// random gap in the revisions and assigned ids, so that no cursor and no link is good for this and another copy
-    /// of the store. Once, after the opening.
-    package func leadUnconfirmed() {
-        core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }
 
     /// Whether changes that would be shipped are refused as ``StoreError/notLeading``, whoever makes them. A leader says

@@ -7,8 +7,6 @@ struct Leader {
     /// nil: whether this store still leads is not known yet.
     var shipper: Shipper?
     var epoch: UInt64
-    /// Whether no other copy of this store gives the revisions that this run gives.
-    private var hasOwnRevisions: Bool
     private var nonce: Nonce?
     /// When the next name is looked for, unless one is created before. The log of an idle shard does not grow.
     var nextLook: Int64
@@ -37,7 +35,6 @@ struct Leader {
         self.store = store
         self.host = host
         shipper = writer.map { Shipper(store, $0) }
-        hasOwnRevisions = writer != nil
         epoch = store.replicationState?.epoch ?? 0
         nextLook = host.uptime
         host.noteLeader(host.settings.hostName)
@@ -64,7 +61,7 @@ struct Leader {
                 if met != nil {
                     become(.changes)
                 } else if error as? ReplicationError != .stopped, !isDeposed {
-                    leadUnconfirmed()
+                    become(.leads)
                 }
                 throw error
             }
@@ -148,7 +145,6 @@ struct Leader {
         request?.succeed(epoch: writer.epoch)
         request = nil
         epoch = writer.epoch
-        hasOwnRevisions = true
         shipper = Shipper(store, writer)
         return .next(.again)
     }
@@ -167,13 +163,6 @@ struct Leader {
         }
         problem = met.problem
         self.met = met
-    }
-
-    /// Takes changes before it is known whether this store still leads.
-    private mutating func leadUnconfirmed() {
-        if !hasOwnRevisions { store.leadUnconfirmed() }
-        hasOwnRevisions = true
-        become(.leads)
     }
 
     /// Says what this host does, and has its store refuse changes while it takes none: maintenance and announcements are

@@ -200,7 +200,9 @@ import Testing
         #expect(ids.last == "\(2 * StoreLimits.failoverGap + 3)")
     }
 
-    @Test("Copies of a leader that start without the bucket assign different ids, and skip no more")
+    // Changes between the start and the first answer of the bucket had no gap: a device that read them from a disk that was
+    // rolled back missed the changes of the shard that had the same revisions.
+    @Test("Copies of a leader that do not know yet whether they lead assign different ids, and skip no more")
     func unconfirmed() throws {
         let store = try folder.openLeader()
         try store.put(nil, [1])
@@ -209,7 +211,6 @@ import Testing
         var ids: [String] = []
         for _ in 0..<2 {
             try folder.afterKill { copy in
-                copy.leadUnconfirmed()
                 _ = try copy.delete("nothing", asOf: noon)
                 #expect(try copy.counters() == before)
                 ids.append(try copy.put(nil, [1]).id)
@@ -234,17 +235,14 @@ import Testing
         try store.put(nil, [1])
         try folder.afterKill { copy in
             copy.noteShipped(copy.lastSequence, byteCount: 0, at: .name(2), of: 5)
-            for _ in 0..<2 {
-                copy.leadUnconfirmed()
-                try copy.put(nil, [1])
-            }
+            try copy.put(nil, [1])
             let epochs = copy.core.replication.shard.withLock { $0.epochs.epochs }
             let blobs = try copy.counters().nextBlobNumber
-            #expect(epochs.map(\.epoch) == [1, 1, 1])
+            #expect(epochs.map(\.epoch) == [1, 1])
             try copy.lead(
                 epoch: 6, nonce: .random(), after: .name(3), isFirst: false, asOf: noon)
             let after = try copy.counters()
-            #expect(after.revision == epochs[2].revision + 1 + 5 * StoreLimits.failoverGap)
+            #expect(after.revision == epochs[1].revision + 1 + 5 * StoreLimits.failoverGap)
             // No random gap keeps these apart.
             #expect(after.nextBlobNumber == blobs + 5 * StoreLimits.failoverGap)
         }

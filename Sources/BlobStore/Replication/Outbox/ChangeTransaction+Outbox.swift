@@ -5,7 +5,7 @@ internal import Synchronization
 // What a batch does is noted for the outbox, until it is shipped.
 
 extension ChangeTransaction {
-    /// Begins the revisions and assigned ids of a leader that was started without its bucket after a random gap:
+    /// Begins the revisions and assigned ids of a leader that does not know yet whether it still leads after a random gap:
     /// another copy of its store gives others, so that no cursor and no link is good for both.
     mutating func skipNumbers(of replication: Replication) throws(StoreError) {
         let (state, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }

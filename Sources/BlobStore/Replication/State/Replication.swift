@@ -21,8 +21,8 @@ final class Replication: Sendable {
     /// Whether a change that would be shipped is refused: this store follows, or its lead ends. Nobody who makes changes
     /// has to ask.
     let refusesChanges = Atomic(false)
-    /// Whether this store leads without knowing whether it still does: the next batch begins after a gap. For the
-    /// thread that writes.
+    /// Whether this store was opened as a leader and does not know whether it still is: the next batch begins after a gap,
+    /// unless it begins an epoch. For the thread that writes.
     let isUnconfirmed = Atomic(false)
     let lastSequence = Atomic<UInt64>(0)
     let shippedSequence = Atomic<UInt64>(0)
