@@ -207,8 +207,8 @@ import Testing
                     // The first change of a start that begins no epoch comes after a random gap.
                     try leader.store.put("gap", [1])
                     _ = try leader.store.delete("gap", asOf: leader.clock.now)
-                    model.revision = try leader.store.withSnapshot { (snapshot) throws(StoreError) in
-                        try snapshot.lastRevision()
+                    model.revision = try leader.store.withSnapshot {
+                        (snapshot) throws(StoreError) in try snapshot.lastRevision()
                     }
                 }
                 if generator.chance(70) { try leader.ship() }

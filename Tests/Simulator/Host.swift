@@ -111,8 +111,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var takesChanges: Bool {
         switch activity {
         case .leads, .ships: isUp
-        // Clients wait that long until it is known whether it still leads.
-        case .starts: isUp && world.clock >= startedAt + 10_000
+        case .starts:
+            isUp && world.clock >= startedAt + Int64(ReplicationLimits.startMilliseconds)
         case .follows, .changes, .holds: false
         }
     }

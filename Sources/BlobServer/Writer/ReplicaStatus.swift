@@ -6,8 +6,6 @@ import Synchronization
 
 /// The state of replication for all threads, and the connections that wait for it.
 final class ReplicaStatus: Sendable {
-    /// How long a start waits to learn from the bucket whether this daemon still leads.
-    private static let startMilliseconds = 2_000
     /// The most requests that may wait for the bucket, or for a follower to catch up.
     static let waiterCountMax = 65_536
 
@@ -121,7 +119,7 @@ final class ReplicaStatus: Sendable {
     func noteStarted() { started.notify() }
 
     /// Waits until it is known whether this daemon leads, but not longer than clients can be kept waiting.
-    func waitForStart() { started.wait(milliseconds: Self.startMilliseconds) }
+    func waitForStart() { started.wait(milliseconds: ReplicationLimits.startMilliseconds) }
 
     /// Costs one load.
     var role: Role {

@@ -17,6 +17,8 @@ package enum ReplicationLimits {
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
     /// stores them with their batches. One blob is, however long it is.
     package static let heldBlobByteCount = 16 << 20
+    /// How long clients wait at a start until it is known whether this host still leads, in milliseconds.
+    package static let startMilliseconds = 2_000
     /// How long a leader takes a long blob's object to be in the bucket after it has uploaded or read it, in
     /// milliseconds, and of how many it remembers that.
     package static let seenBlobMilliseconds = 600_000

@@ -202,7 +202,9 @@ import Testing
 
     // Changes between the start and the first answer of the bucket had no gap: a device that read them from a disk that was
     // rolled back missed the changes of the shard that had the same revisions.
-    @Test("Copies of a leader that do not know yet whether they lead assign different ids, and skip no more")
+    @Test(
+        "Copies of a leader that do not know yet whether they lead assign different ids, and skip no more"
+    )
     func unconfirmed() throws {
         let store = try folder.openLeader()
         try store.put(nil, [1])
