@@ -53,9 +53,8 @@ extension RequestHandler {
             store.hasSequence(token.sequence, of: token.epoch), .sequenceLost,
             "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
         let own = store.sequenceToken ?? SequenceToken(epoch: 0, sequence: 0)
-        // A leader of an earlier epoch was deposed, and may have as many batches of its own.
-        let isDeposed = replica.role == .leader && own.epoch < token.epoch
-        guard isDeposed || own.sequence < token.sequence else { return nil }
+        // Who was deposed, and does not know or say so yet, may have as many batches of its own in an earlier epoch.
+        guard own.epoch < token.epoch || own.sequence < token.sequence else { return nil }
         guard hasWaited else { return token.sequence }
         let leader = replica.leader
         throw ProtocolError(

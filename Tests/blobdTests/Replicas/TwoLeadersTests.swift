@@ -20,6 +20,9 @@ struct TwoLeadersTests {
         // What it is told to do works in the same folder: the refused start has left no store there.
         let follower = try shard.follower(in: folder)
         try follower.wait(for: "it does not follow") { try $0.has("1") }
+        // It has nothing of a later epoch, whatever the number.
+        let asked = try follower.request("GET", "/v1/notifications/1", ["Blobd-Sequence": "99-1"])
+        #expect(asked.status == 503 && asked.code == "behind", "\(asked.text)")
         // On this host: the same folder, whichever flag it has.
         for flag in ["--replicate", "--follow"] {
             let (status, log) = try shard.refusal([flag, shard.url], in: first.folder)
@@ -89,6 +92,11 @@ struct TwoLeadersTests {
         let token = try #require(published["Blobd-Sequence"])
         let asked = try second.request("GET", "/v1/notifications/1", ["Blobd-Sequence": token])
         #expect(asked.status == 503 && asked.code == "behind", "\(token): \(asked.text)")
+        // A device that has read the shard's history does not begin anew with that of the copy.
+        let page = try leader.request("GET", "/v1/users/ann/changes?since=latest")
+        let cursor = try #require(jsonMember(page.text, "next"))
+        let feed = try second.request("GET", "/v1/users/ann/changes?since=\(cursor)")
+        #expect(feed.status == 503 && feed.code == "behind", "\(cursor): \(feed.text)")
         away.mend()
         #expect(second.wait() == 1)
         #expect(second.log.contains("host-a has led since epoch"), "\(second.log)")

@@ -53,17 +53,18 @@ extension RequestHandler {
         }
     }
 
-    /// A follower's error for a cursor that is ahead of what it has applied.
+    /// The error for a cursor that is ahead of what this daemon has: it follows, or leads no more and does not know it yet.
+    /// One that does lead has begun an epoch, with a revision after all that was lost.
     private func behind(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) -> ProtocolError? {
-        guard replica.isFollowing, case .after(let cursor) = query.start,
+        guard replica.role != .alone, case .after(let cursor) = query.start,
             let revision = try? snapshot.lastRevision(), cursor.position > revision
         else { return nil }
         let leader = replica.leader
         return ProtocolError(
             .behind,
-            "this follower has applied changes up to revision \(revision), and the cursor has seen \(cursor.position); try again, or ask \(leader.isEmpty ? "the leader" : leader)"
+            "this daemon has the changes up to revision \(revision), and the cursor has seen \(cursor.position); try again, or ask \(leader.isEmpty || !replica.isFollowing ? "the leader" : leader)"
         )
     }
 
