@@ -150,6 +150,7 @@ import Testing
         let promotion = TestPromotion(isForced: true)
         b.promotion = promotion
         var acknowledged: [String] = []
+        var handedOverAt: Int64?
         let first = b.bucket.requestCount
         b.bucket.onRequest = { [unowned b] (_, _) throws(ReplicationError) in
             if b.bucket.isAlongside { return }
@@ -157,6 +158,7 @@ import Testing
             if b.bucket.requestCount > first + 2_000 { throw .stopped }
             do {
                 // As a follower it would wait: only b has the time of this.
+                if a.activity == .follows, handedOverAt == nil { handedOverAt = b.uptime }
                 for _ in 0..<2 where a.activity != .follows {
                     a.uptime += 12
                     if a.isLeading {
@@ -171,6 +173,9 @@ import Testing
         try b.run { promotion.answer != nil }
         #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
         #expect(b.uptime - begun < 10_000)
+        // What the leader wrote until then is passed at once.
+        let handedOver = try #require(handedOverAt)
+        #expect(b.uptime - handedOver < 2_000)
         #expect(acknowledged.count > 50)
         #expect(try acknowledged.filter { try b.store.get($0) != [1] } == [])
         #expect(a.failedWaiters.isEmpty)

@@ -112,23 +112,24 @@ package struct TakeOver {
         after applied: LogPosition, of epoch: UInt64, on bucket: some Bucket, sequence: UInt64,
         asOf now: Timestamp, isOver: () -> Bool
     ) throws -> Outcome {
-        let end = try LogEnd.find(after: applied, on: bucket)
+        var end = try LogEnd.find(after: applied, on: bucket)
+        var isLast = true
         // Of what was listed, names before the oldest base may be collected at this moment, or were, and have void fences.
         if let oldest = try BaseManifest.numbers(on: bucket).first, applied.number < oldest {
             throw ReplicationError.tooOld(position: applied.number)
         }
-        if let end, end.head.kind == .fence {
-            try Fence.require(end, on: bucket)
-            if hasTried, end.head.nonce == nonce {
-                return .fenced(LogWriter(after: end), after: end.head.previous)
-            }
-        }
-        var position = end?.position ?? applied
-        var (epoch, last) = (end?.head.epoch ?? epoch, end?.head.sequence ?? sequence)
         var asked: UInt64?
         // Nobody answers it after the fence, whoever asked.
         defer { if let asked { try? bucket.delete(ShardNames.handover(asked)) } }
         for attempt in 1...Self.attemptCountMax {
+            if let end, end.head.kind == .fence {
+                try Fence.require(end, on: bucket)
+                if isLast, hasTried, end.head.nonce == nonce {
+                    return .fenced(LogWriter(after: end), after: end.head.previous)
+                }
+            }
+            let position = end?.position ?? applied
+            let (epoch, last) = (end?.head.epoch ?? epoch, end?.head.sequence ?? sequence)
             let fence = fence(after: position, of: epoch, sequence: last, asOf: now)
             let other: Segment
             switch try create(fence, on: bucket, isOver) {
@@ -149,17 +150,20 @@ package struct TakeOver {
                 return position == applied ? .leads(writer) : .fenced(writer, after: position)
             }
             try other.require(of: storeID, after: position)
-            if other.head.kind == .fence { try Fence.require(other, on: bucket) }
             guard !isOver() else { return lost(to: other, on: bucket) }
-            (position, epoch, last) = (other.position, other.head.epoch, other.head.sequence)
-            guard attempt == Self.askAttemptCount else { continue }
+            (end, isLast) = (other, attempt >= Self.askAttemptCount)
+            guard isLast else { continue }
+            // What the leader writes until it hands over is not passed name by name.
+            end = try LogEnd.find(after: other.position, on: bucket) ?? other
+            guard asked == nil else { continue }
             let document = HandoverDocument(
-                storeID: storeID.description, epoch: epoch, host: host, nonce: .random())
+                storeID: storeID.description, epoch: other.head.epoch, host: host, nonce: .random())
             asked = document.epoch
             _ = try? bucket.createUntilKnown(
                 ShardNames.handover(document.epoch), document.bytes,
                 byteCountMax: ReplicationLimits.handoverByteCountMax, attemptCountMax: 1)
         }
+        let epoch = end?.head.epoch ?? epoch
         throw ReplicationError.deposed(epoch: epoch, leader: host(of: epoch, on: bucket))
     }
 
