@@ -52,7 +52,7 @@ extension ErrorCode {
     package init(ofField name: String) {
         self =
             switch name {
-            case "part name", "part count": .badPart
+            case "part name": .badPart
             case "platforms": .badPlatform
             case "response key": .badResponse
             case "content coding": .badCoding

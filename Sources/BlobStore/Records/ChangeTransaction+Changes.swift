@@ -55,10 +55,10 @@ extension ChangeTransaction {
             return .refused(
                 .invalid(
                     InvalidInput(
-                        field: .partCount,
+                        field: .parts,
                         reason:
-                            "of notification \(id) is \(record.parts.count) without this one; the limit is \(StoreLimits.partCountMax)"
-                    )))
+                            "of notification \(id) are \(record.parts.count) without this one; the limit is \(StoreLimits.partCountMax)",
+                        limit: StoreLimits.partCountMax)))
         }
         let payload = publication.payload
         let blob = try reference(

@@ -106,7 +106,6 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case richType = "rich type"
         case message, title, app
         case expiry
-        case partCount = "part count"
         case payload
         case category, group, actions, data, device, record, response, parts, limit
         case displayTTL = "display ttl"

@@ -28,7 +28,8 @@ import Testing
     func refused() throws {
         for index in 0..<StoreLimits.partCountMax { try store.put("a", [1], part: "p\(index)") }
         let error = try failure { try store.put("a", Self.bytes(20_000_000), part: "too-many") }
-        #expect(error.field == .partCount)
+        #expect(error.field == .parts)
+        #expect("\(error)".contains("the limit is \(StoreLimits.partCountMax)"))
         let counters = try store.counters()
         #expect(counters.orphanBlobs == 1)
         #expect(counters.orphanBytes == 20_000_000)
