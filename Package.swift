@@ -28,7 +28,6 @@ let package = Package(
         .library(name: "BlobStore", targets: ["BlobStore"]),
         .library(name: "BlobProtocol", targets: ["BlobProtocol"]),
         .library(name: "BlobClient", targets: ["BlobClient"]),
-        .library(name: "LoadGenerator", targets: ["LoadGenerator"]),
         .executable(name: "blobd", targets: ["blobd"]),
     ],
     dependencies: [
@@ -46,7 +45,6 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
         .target(name: "CChecksum", dependencies: ["CZlib"], cSettings: fortified),
         .target(name: "CLinux", cSettings: fortified),
-        .target(name: "CLoad", cSettings: fortified),
         // Has docs/openapi.json in it.
         .target(name: "COpenAPI"),
 
@@ -80,10 +78,6 @@ let package = Package(
                 "BlobJSON", "BlobProtocol", "Bytes", "CLinux", "Hashing", "Notifications", "Zlib",
             ],
             swiftSettings: common),
-        .target(
-            name: "LoadGenerator",
-            dependencies: ["BlobProtocol", "Bytes", "CLinux", "CLoad"],
-            swiftSettings: borrowing),
         // Ships a store's changes to a bucket, and follows those of another host.
         .target(
             name: "Replication",
@@ -101,7 +95,7 @@ let package = Package(
             name: "blobd",
             dependencies: [
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "BlobClient", "BlobServer",
-                "LoadGenerator", "CLinux", "CYAML", "Notifications", "ObjectStore", "Replication",
+                "CLinux", "CYAML", "Notifications", "ObjectStore", "Replication",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -198,13 +192,10 @@ let package = Package(
             ],
             swiftSettings: common),
         .testTarget(
-            name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol", "Bytes"],
-            swiftSettings: borrowing),
-        .testTarget(
             name: "blobdTests",
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
-                "Bytes", "LoadGenerator", "CLinux", "Notifications", "ObjectStore", "Replication",
+                "Bytes", "CLinux", "Notifications", "ObjectStore", "Replication",
                 "TestSupport",
                 "blobd-client-example", "rich-push",
                 .product(name: "Logging", package: "swift-log"),

@@ -29,6 +29,21 @@ let package = Package(
         .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
     ],
     targets: [
+        // Load for a daemon, every byte of it verified: see load.
+        .target(name: "CLoad"),
+        .target(
+            name: "LoadGenerator",
+            dependencies: ["CLoad", .product(name: "BlobProtocol", package: "blobd")],
+            swiftSettings: borrowing),
+        .executableTarget(
+            name: "load",
+            dependencies: [
+                "LoadGenerator",
+                .product(name: "BlobClient", package: "blobd"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Load", swiftSettings: borrowing),
+
         // What is measured, and the two ways to measure it: see instructions and README.md.
         .target(
             name: "CSubjects", dependencies: ["BaselineStore"], cSettings: optimised),
@@ -39,7 +54,7 @@ let package = Package(
                 .product(name: "BlobJSON", package: "blobd"),
                 .product(name: "BlobStore", package: "blobd"),
                 .product(name: "BlobProtocol", package: "blobd"),
-                .product(name: "LoadGenerator", package: "blobd"),
+                "LoadGenerator",
             ],
             swiftSettings: borrowing),
         .executableTarget(
@@ -63,7 +78,7 @@ let package = Package(
         .executableTarget(
             name: "Compare",
             dependencies: [
-                .product(name: "LoadGenerator", package: "blobd"),
+                "LoadGenerator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: borrowing),
@@ -75,10 +90,19 @@ let package = Package(
             ],
             path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
+            name: "LoadGeneratorTests",
+            dependencies: ["LoadGenerator", .product(name: "BlobProtocol", package: "blobd")],
+            swiftSettings: borrowing),
+        .testTarget(
+            name: "LoadTests",
+            dependencies: [
+                "LoadGenerator", "load", .product(name: "BlobClient", package: "blobd"),
+            ],
+            swiftSettings: common),
+        .testTarget(
             name: "CompareTests",
             dependencies: [
-                "Compare",
-                .product(name: "LoadGenerator", package: "blobd"),
+                "Compare", "LoadGenerator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: common),

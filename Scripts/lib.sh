@@ -123,6 +123,15 @@ build_release() {
     BLOBD="$(swift build --package-path "$ROOT" -c release --show-bin-path)/blobd"
 }
 
+# Builds the load generator in release. Sets LOAD to the program's path. See Benchmarks/load.
+build_load() {
+    local build=(swift build --package-path "$ROOT/Benchmarks" -c release)
+    say "Building the load generator in release …"
+    # Its progress is for a terminal.
+    if [ -t 2 ]; then "${build[@]}" --product load >&2; else "${build[@]}" --product load --quiet >&2; fi
+    LOAD="$("${build[@]}" --show-bin-path)/load"
+}
+
 # Waits until a daemon answers on a socket: wait_for_daemon SOCKET PID LOG. It must answer within 10 s.
 wait_for_daemon() {
     local tries

@@ -34,7 +34,7 @@ struct Blobd: ParsableCommand {
                 name: "Daemon",
                 subcommands: [
                     ServeCommand.self, StatsCommand.self, TopCommand.self, DoctorCommand.self,
-                    PingCommand.self, BenchCommand.self,
+                    PingCommand.self,
                 ]),
             CommandGroup(
                 name: "Payload",

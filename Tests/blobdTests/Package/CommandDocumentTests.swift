@@ -127,10 +127,6 @@ import Testing
         ("blobd changes ann --since latest", "timeout 1 blobd changes ann --since latest"),
         ("blobd stats --watch 5", "timeout 3 blobd stats --watch 1 || [ $? = 124 ]"),
         ("--socket-group www-data", "--socket-group www-data --check-config"),
-        // On a busy machine there was no answer in half a second.
-        ("blobd bench", "blobd bench --seconds 3 --warm-up 0"),
-        ("--data DIR --socket PATH", "--data ./bench --socket ./bench.sock"),
-        ("--socket PATH", "--socket ./bench.sock"),
         ("/run/other/", "./"),
     ]
 

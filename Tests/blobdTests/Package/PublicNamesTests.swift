@@ -6,7 +6,7 @@ import Testing
 /// twice. `ChangeFeed` was the name of a type in two modules, and `BlobClient` that of a module and
 /// of its type, so that a program which imported both could name neither.
 @Suite struct PublicNamesTests {
-    static let modules = ["BlobJSON", "BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"]
+    static let modules = ["BlobJSON", "BlobStore", "BlobProtocol", "BlobClient"]
     static let root = URL(fileURLWithPath: Files.package)
 
     @Test func noNameIsGivenTwice() throws {

@@ -19,7 +19,7 @@ import Testing
     /// SWIFT.md and the libraries' articles.
     static let documents =
         ["docs/SWIFT.md"]
-        + ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
+        + ["BlobStore", "BlobProtocol", "BlobClient"].map {
             "Sources/\($0)/\($0).docc/GettingStarted.md"
         }
 
@@ -39,7 +39,7 @@ import Testing
             "\(Files.package)/Scripts/docs", "--built", Files.products, "--output", folder.path,
         ])
         #expect(end == .exited(0), "\(String(decoding: output, as: UTF8.self))\(errors)")
-        #expect(folder.names.count == 4)
+        #expect(folder.names.count == 3)
     }
 
     @Test func aSnippetThatDoesNotCompileIsNoticed() throws {
@@ -168,7 +168,7 @@ import Testing
                 "-I", Files.package + "/Sources/CZlib",
                 main,
             ]
-                + ["CChecksum", "CLinux", "CLoad"].flatMap {
+                + ["CChecksum", "CLinux"].flatMap {
                     ["-Xcc", "-fmodule-map-file=\(Files.products)/\($0).build/module.modulemap"]
                 })
         return (end.code, String(decoding: output, as: UTF8.self) + errors)

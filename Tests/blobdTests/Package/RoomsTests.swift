@@ -57,13 +57,6 @@ import Testing
 
         BlobClient:               BlobProtocol BlobJSON Hashing Zlib
 
-        LoadGenerator/Options:    BlobProtocol
-        LoadGenerator/Workload:   Options
-        LoadGenerator/Figures:    Options Workload
-        LoadGenerator/Dialects:   Options BlobProtocol
-        LoadGenerator/Running:    Options Workload Figures
-        LoadGenerator:            LoadGenerator
-
         Replication/Values:       BlobStore
         Replication/Bucket:       ObjectStore Values
         Replication/Objects:      BlobStore BlobJSON Hashing Bucket Values
@@ -99,8 +92,6 @@ import Testing
                                   BlobServer/Metrics BlobServer/Net BlobServer/Walk ObjectStore
                                   Replication BlobStore BlobClient BlobProtocol BlobJSON Terminal
                                   Configuration
-        blobd/Bench:              LoadGenerator BlobClient BlobProtocol Terminal Configuration
-                                  Commands
         blobd:                    BlobServer/Limits BlobClient blobd
         """)
 

@@ -1,6 +1,6 @@
 import LoadGenerator
 
-struct BenchReport {
+struct LoadReport {
     private var throughput = TextTable([
         ("dialect", .left), ("payload", .right), ("", .left), ("requests/s", .right),
         ("MB/s", .right), ("server", .right), ("load", .right),
@@ -16,18 +16,18 @@ struct BenchReport {
     private static let busyShare = 0.9
 
     mutating func append(_ figures: LoadFigures) {
-        let payload = Int(figures.payload).map { HumanText.count($0) } ?? figures.payload
+        let payload = Int(figures.payload).map { NumberText.count($0) } ?? figures.payload
         let server =
             figures.server.map { Self.number($0.cpuMicrosecondsPerRequest) + " µs" } ?? "?"
         let load = "\(Int((figures.generator.cpuShare * 100).rounded())) %"
         func row(_ kind: String, _ rate: Double, _ megabytes: Double, _ latency: LatencyFigures) {
             let isFirst = kind == "fetch" || kind == "publish" || kind == "all"
             throughput.append([
-                figures.dialect, payload, kind, HumanText.count(Int(rate.rounded())),
+                figures.dialect, payload, kind, NumberText.count(Int(rate.rounded())),
                 Self.number(megabytes), isFirst ? server : "", isFirst ? load : "",
             ])
             // One column for what the other table has in three: both fit 80 columns.
-            let size = Int(figures.payload).map { ByteCountText($0).defaultValueDescription }
+            let size = Int(figures.payload).map { ByteCountText.text($0) }
             latencies.append(
                 ["\(figures.dialect) \(size ?? figures.payload) \(kind.drop { "· ".contains($0) })"]
                     + [
@@ -54,11 +54,11 @@ struct BenchReport {
         let run = "\(figures.dialect), \(payload)"
         if let rate = figures.rate {
             guard !rate.isReached else { return }
-            let achieved = HumanText.count(Int(rate.achievedPerSecond.rounded()))
-            let asked = HumanText.count(Int(rate.askedPerSecond.rounded()))
+            let achieved = NumberText.count(Int(rate.achievedPerSecond.rounded()))
+            let asked = NumberText.count(Int(rate.askedPerSecond.rounded()))
             remarks.append(
-                "\(run): the rate was not reached: \(achieved) of \(asked) requests per second, "
-                    + "\(HumanText.count(rate.unanswered)) unanswered at the end. Latencies grow with --seconds."
+                "\(run): the rate was not reached: \(achieved) of \(asked) requests per second,\n  "
+                    + "\(NumberText.count(rate.unanswered)) unanswered at the end. Latencies grow with --seconds."
             )
         } else if figures.generator.cpuShare > Self.busyShare {
             remarks.append(
@@ -67,11 +67,11 @@ struct BenchReport {
         }
     }
 
-    mutating func text() -> String {
-        var text = throughput.takeText(withTitles: true) + "\n"
-        text += latencies.takeText(withTitles: true)
+    func text() -> String {
+        var text = throughput.text + "\n"
+        text += latencies.text
         if !remarks.isEmpty {
-            text += "\n" + remarks.map { HumanText.wrapped($0) + "\n" }.joined()
+            text += "\n" + remarks.map { "\($0)\n" }.joined()
         }
         return text
     }
@@ -87,7 +87,7 @@ struct BenchReport {
     /// With three significant digits below 100, as a whole number above: `4.21`, `38.5`, `1,204`.
     static func number(_ value: Double) -> String {
         guard value.isFinite, value.magnitude < 1e15 else { return "?" }
-        if value >= 99.95 { return HumanText.count(Int(value.rounded())) }
+        if value >= 99.95 { return NumberText.count(Int(value.rounded())) }
         let digits = value >= 9.995 ? 1 : 2
         let scale = digits == 1 ? 10 : 100
         let scaled = Int((value * Double(scale)).rounded())
@@ -97,7 +97,7 @@ struct BenchReport {
     }
 }
 
-struct BenchProgress {
+struct LoadProgress {
     private var line = StatusLine()
     private let title: String
 
@@ -106,20 +106,50 @@ struct BenchProgress {
     var isShown: Bool { line.isShown }
 
     mutating func update(storing progress: LoadRun.Progress, of total: Int) {
-        line.draw { [title] _ in
-            "\(title): storing \(HumanText.count(progress.requests)) of \(HumanText.count(total))"
-        }
+        line.draw(
+            "\(title): storing \(NumberText.count(progress.requests)) of \(NumberText.count(total))"
+        )
     }
 
     mutating func update(_ progress: LoadRun.Progress) {
-        line.draw { [title] _ in
-            let tenths = Int(progress.seconds * 10)
-            let now = "\(title): \(tenths / 10).\(tenths % 10) s"
-            guard progress.isCounting else { return "\(now)  warming up" }
-            return "\(now)  \(HumanText.count(Int(progress.requestsPerSecond))) requests/s  "
-                + "p99 so far \(BenchReport.number(progress.p99Microseconds)) µs"
-        }
+        let tenths = Int(progress.seconds * 10)
+        let figures =
+            progress.isCounting
+            ? "\(NumberText.count(Int(progress.requestsPerSecond))) requests/s  p99 so far "
+                + "\(LoadReport.number(progress.p99Microseconds)) µs"
+            : "warming up"
+        line.draw("\(title): \(tenths / 10).\(tenths % 10) s  \(figures)")
     }
 
     mutating func finish() { line.finish() }
+}
+
+/// A table in plain text. Columns are as wide as their content, two spaces apart.
+struct TextTable {
+    enum Alignment {
+        case left, right
+    }
+
+    private let alignments: [Alignment]
+    private var rows: [[String]]
+
+    init(_ columns: [(title: String, alignment: Alignment)]) {
+        alignments = columns.map(\.alignment)
+        rows = [columns.map(\.title)]
+    }
+
+    mutating func append(_ row: [String]) { rows.append(row) }
+
+    var text: String {
+        let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                let gap = String(repeating: " ", count: widths[column] - cell.count)
+                line += (alignments[column] == .left ? cell + gap : gap + cell) + "  "
+            }
+            while line.last == " " { line.removeLast() }
+            return line + "\n"
+        }.joined()
+    }
 }

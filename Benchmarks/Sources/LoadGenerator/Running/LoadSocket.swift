@@ -1,4 +1,3 @@
-internal import CLinux
 internal import CLoad
 internal import Glibc
 
@@ -12,20 +11,20 @@ struct LoadSocket: ~Copyable {
 
     static func connect(to path: String) throws(LoadFailure) -> LoadSocket {
         let bytes = Array(path.utf8)
-        guard !bytes.isEmpty, bytes.count < Int(CLINUX_PATH_MAX), !bytes.contains(0) else {
+        guard !bytes.isEmpty, bytes.count < Int(CLOAD_PATH_MAX), !bytes.contains(0) else {
             throw LoadFailure(
                 .options,
                 "the socket's path \"\(path)\" is \(bytes.count) bytes long; it must have "
-                    + "1…\(Int(CLINUX_PATH_MAX) - 1), bytes without NUL")
+                    + "1…\(Int(CLOAD_PATH_MAX) - 1), bytes without NUL")
         }
-        let descriptor = clinux_unix_socket()
+        let descriptor = cload_unix_socket()
         guard descriptor >= 0 else { throw LoadFailure(systemCall: "socket") }
         let socket = LoadSocket(adopting: descriptor)
         var result: Int32
         repeat {
             // connect reads the path during the call and keeps no pointer to it.
             result = bytes.withUnsafeBytes {
-                clinux_connect(descriptor, $0.baseAddress, $0.count)
+                cload_connect(descriptor, $0.baseAddress, $0.count)
             }
         } while result != 0 && errno == EINTR
         guard result == 0 else {
@@ -41,7 +40,7 @@ struct LoadSocket: ~Copyable {
 
     /// The process at the other end, if the kernel knows (`SO_PEERCRED`): the one that called `listen`.
     var peerProcess: Int32? {
-        let process = clinux_peer_process(descriptor)
+        let process = cload_peer_process(descriptor)
         return process > 0 ? process : nil
     }
 
@@ -54,19 +53,19 @@ struct LoadSocket: ~Copyable {
         // The spans keep their memory alive during the calls, which copy from it.
         let count = bytes.withUnsafeBytes { bytes in
             if body.byteCount == 0 {
-                return clinux_send(descriptor, bytes.baseAddress, bytes.count)
+                return cload_send(descriptor, bytes.baseAddress, bytes.count)
             }
             return body.withUnsafeBytes { body in
                 trailer.withUnsafeBytes { trailer in
-                    withUnsafeTemporaryAllocation(of: clinux_piece.self, capacity: 3) { pieces in
+                    withUnsafeTemporaryAllocation(of: cload_piece.self, capacity: 3) { pieces in
                         pieces.initializeElement(
-                            at: 0, to: clinux_piece(bytes: bytes.baseAddress, count: bytes.count))
+                            at: 0, to: cload_piece(bytes: bytes.baseAddress, count: bytes.count))
                         pieces.initializeElement(
-                            at: 1, to: clinux_piece(bytes: body.baseAddress, count: body.count))
+                            at: 1, to: cload_piece(bytes: body.baseAddress, count: body.count))
                         pieces.initializeElement(
                             at: 2,
-                            to: clinux_piece(bytes: trailer.baseAddress, count: trailer.count))
-                        return clinux_send_pieces(descriptor, pieces.baseAddress, 3)
+                            to: cload_piece(bytes: trailer.baseAddress, count: trailer.count))
+                        return cload_send_pieces(descriptor, pieces.baseAddress, 3)
                     }
                 }
             }
@@ -89,7 +88,7 @@ struct LoadSocket: ~Copyable {
             let room = UnsafeMutableRawBufferPointer(rebasing: whole[offset...])
             return waiting
                 ? recv(descriptor, room.baseAddress, room.count, 0)
-                : clinux_receive(descriptor, room.baseAddress, room.count)
+                : cload_receive(descriptor, room.baseAddress, room.count)
         }
         if count > 0 { return count }
         if count == 0 { throw LoadFailure.closed }
@@ -119,8 +118,8 @@ struct EventSet: ~Copyable {
 
     init() throws(LoadFailure) {
         events = .allocate(
-            byteCount: clinux_epoll_event_size() * Self.eventCountMax, alignment: 16)
-        descriptor = clinux_epoll_create()
+            byteCount: cload_epoll_event_size() * Self.eventCountMax, alignment: 16)
+        descriptor = cload_epoll_create()
         guard descriptor >= 0 else { throw LoadFailure(systemCall: "epoll_create1") }
     }
 
@@ -129,18 +128,15 @@ struct EventSet: ~Copyable {
         events.deallocate()
     }
 
-    private static func interest(_ output: Bool) -> UInt32 {
-        UInt32(CLINUX_IN) | (output ? UInt32(CLINUX_OUT) : 0)
-    }
-
     /// Adds a socket to wait for input. Its events carry `index`.
     borrowing func add(_ socket: Int32, index: Int) throws(LoadFailure) {
-        guard clinux_epoll_add(descriptor, socket, Self.interest(false), UInt64(index)) == 0
-        else { throw LoadFailure(systemCall: "epoll_ctl") }
+        guard cload_epoll_add(descriptor, socket, UInt64(index)) == 0 else {
+            throw LoadFailure(systemCall: "epoll_ctl")
+        }
     }
 
     borrowing func change(_ socket: Int32, index: Int, awaitsRoom: Bool) {
-        _ = clinux_epoll_modify(descriptor, socket, Self.interest(awaitsRoom), UInt64(index))
+        _ = cload_epoll_modify(descriptor, socket, awaitsRoom ? 1 : 0, UInt64(index))
     }
 
     /// Waits for at most this long. Returns the number of events; 0 after a signal.
@@ -155,6 +151,6 @@ struct EventSet: ~Copyable {
 
     borrowing func index(_ number: Int) -> Int {
         precondition(number >= 0 && number < Self.eventCountMax)
-        return Int(truncatingIfNeeded: clinux_epoll_token(events, Int32(number)))
+        return Int(truncatingIfNeeded: cload_epoll_token(events, Int32(number)))
     }
 }

@@ -1,4 +1,4 @@
-internal import CLinux
+internal import CLoad
 
 /// What ``LoadRun`` needs of a loop.
 protocol LoadEngine: ~Copyable {
@@ -57,7 +57,7 @@ struct Engine: ~Copyable, LoadEngine {
 
     private var isClosedLoop: Bool { plan.schedule == nil }
 
-    static func now() -> Int64 { clinux_monotonic_ns() }
+    static func now() -> Int64 { cload_monotonic_ns() }
 
     mutating func beginCounting() { record.isCounting = true }
 

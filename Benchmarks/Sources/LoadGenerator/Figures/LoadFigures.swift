@@ -1,4 +1,4 @@
-/// The result of a run. `blobd bench --json` prints it in snake case.
+/// The result of a run. `Benchmarks/load --json` prints it in snake case.
 public struct LoadFigures: Codable, Sendable, Hashable {
     /// The dialect's name.
     public var dialect: String

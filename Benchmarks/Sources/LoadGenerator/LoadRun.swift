@@ -1,4 +1,3 @@
-internal import CLinux
 internal import CLoad
 
 /// A run of the load generator: its connections, all in the calling thread, send requests and check answers.
@@ -183,7 +182,7 @@ public struct LoadRun: Sendable {
 
     private func prepareThread() throws(LoadFailure) {
         cload_exact_timers()
-        _ = clinux_raise_descriptor_limit()
+        cload_raise_descriptor_limit()
         if let core = options.core, cload_pin_thread(Int32(core)) != 0 {
             throw LoadFailure(.options, "core \(core) does not exist")
         }

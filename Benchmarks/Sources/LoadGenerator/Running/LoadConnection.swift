@@ -1,5 +1,3 @@
-internal import Bytes
-
 /// One connection of a run: its requests in flight, its unsent bytes, and the answer that is arriving.
 final class LoadConnection {
     let socket: LoadSocket
@@ -180,9 +178,7 @@ private struct Unsent: ~Copyable {
         bodyLeft > 0 ? bodyLeft + workload.trailer.byteCount : 0
     }
 
-    mutating func keep(_ rest: RawSpan) {
-        rest.withUnsafeBytes { bytes.append(contentsOf: $0) }
-    }
+    mutating func keep(_ rest: RawSpan) { bytes.append(contentsOf: rest) }
 
     mutating func skip(_ count: Int, _ workload: borrowing Workload) {
         let first = min(count, bytes.count)
@@ -199,5 +195,11 @@ private struct Unsent: ~Copyable {
         if bodyLeft == 0 {
             keep(workload.trailer.extracting(droppingFirst: count - ofBody))
         }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(contentsOf span: RawSpan) {
+        span.withUnsafeBytes { append(contentsOf: $0) }
     }
 }

@@ -1,6 +1,3 @@
-internal import BlobProtocol
-internal import Bytes
-
 /// HTTP/1.1 on persistent connections. The paths are `blobd`'s by default; any server that answers a GET with a
 /// `Content-Length` works.
 public struct HTTPDialect: LoadDialect {
@@ -72,7 +69,7 @@ public struct HTTPDialect: LoadDialect {
                 return try Self.head(byteCount: start + 1, length: length)
             default:
                 guard let end = bytes.lineFeed(from: start) else { return nil }
-                if bytes.extracting(start..<end).hasPrefixIgnoringCase("content-length:") {
+                if bytes.isContentLength(start..<end) {
                     length = try Self.length(bytes, from: start + 15)
                 }
                 line = end
@@ -111,5 +108,21 @@ public struct HTTPDialect: LoadDialect {
                 .server, "an answer's Content-Length is \"\(bytes.excerpt(from: offset))\"")
         }
         return length.value
+    }
+}
+
+extension RawSpan {
+    /// Whether a field line, which is within the span, begins with the name `Content-Length`, in any case.
+    fileprivate func isContentLength(_ line: Range<Int>) -> Bool {
+        let name: StaticString = "content-length:"
+        guard line.count >= name.utf8CodeUnitCount else { return false }
+        return name.withUTF8Buffer { name in
+            for index in 0..<name.count {
+                let byte = unsafeLoad(fromByteOffset: line.lowerBound + index, as: UInt8.self)
+                // The bit that distinguishes case, which - and : have, too.
+                if byte | 0x20 != name[index] { return false }
+            }
+            return true
+        }
     }
 }

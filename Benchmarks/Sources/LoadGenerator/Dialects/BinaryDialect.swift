@@ -1,5 +1,4 @@
 internal import BlobProtocol
-internal import Bytes
 
 /// The binary protocol of `blobd` (`docs/PROTOCOL.md`).
 public struct BinaryDialect: LoadDialect {
@@ -55,7 +54,7 @@ public struct BinaryDialect: LoadDialect {
     ) throws(LoadFailure) {
         guard answer == nil else { return }
         do throws(ProtocolError) {
-            let target = "/v1/users/\(PercentCoding.encoded(owner))/changes"
+            let target = "/v1/users/\(owner)/changes"
             try RequestFrame.compose(.call, flags: .watch, requestID: 0, into: &bytes) {
                 (head: inout [UInt8]) throws(ProtocolError) in
                 try Call.Request.compose(.get, target: target, into: &head)
@@ -82,10 +81,10 @@ public struct BinaryDialect: LoadDialect {
         // The usual answer has a fixed magic, opcode and status. Others are parsed below.
         let usual = UInt32(Wire.responseMagic) | UInt32(opcode.rawValue) << 8 | 200 << 16
         if bytes.byteCount >= Wire.frameHeaderByteCount,
-            bytes.integer(0, as: UInt32.self) == usual
+            bytes.unsafeLoadUnaligned(as: UInt32.self) == usual
         {
-            let head = bytes.integer(8, as: UInt64.self)
-            let body = bytes.integer(16, as: UInt64.self)
+            let head = bytes.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            let body = bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt64.self)
             if head <= UInt64(bytes.byteCount - Wire.frameHeaderByteCount), body <= 1 << 62 {
                 return AnswerHead(
                     headByteCount: Wire.frameHeaderByteCount + Int(head), bodyByteCount: Int(body))
