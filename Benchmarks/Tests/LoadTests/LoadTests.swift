@@ -195,7 +195,7 @@ struct LoadTests {
             ("--cpu 1024", "core is 1024; "), ("--cpu 1023", "core 1023 "), ("--size 0", "--size"),
             ("--size 1,,2", "--size"), ("--size 65MiB", "--size"), ("--dialect smtp", "--dialect"),
             ("--dialect binary,binary", "--dialect"), ("--check some", "--check"),
-            ("--socket=", "--socket must not be empty"), ("--timeout=-1", "--timeout is -1; "),
+            ("--socket=", "Missing value for '--socket"), ("--timeout=-1", "--timeout is -1; "),
         ])
     func mistakes(arguments: String, problem: String) throws {
         let daemon = try Daemon()
