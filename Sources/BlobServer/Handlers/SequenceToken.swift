@@ -56,10 +56,9 @@ extension RequestHandler {
         // Who was deposed, and does not know or say so yet, may have as many batches of its own in an earlier epoch.
         guard own.epoch < token.epoch || own.sequence < token.sequence else { return nil }
         guard hasWaited else { return token.sequence }
-        let leader = replica.leader
         throw ProtocolError(
             .behind,
-            "this daemon has the changes up to \(own.text), and the change \(token.text) is asked for; ask \(leader.isEmpty || !replica.isFollowing ? "the leader" : leader)"
+            "this daemon has the changes up to \(own.text), and the change \(token.text) is asked for; ask \(replica.leaderToAsk)"
         )
     }
 

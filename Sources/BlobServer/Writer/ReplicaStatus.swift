@@ -135,6 +135,12 @@ final class ReplicaStatus: Sendable {
         set { leaderName.withLock { $0 = newValue } }
     }
 
+    /// Whom to ask for what this daemon does not have. One that calls itself the leader may be so no more.
+    var leaderToAsk: String {
+        let leader = leader
+        return leader.isEmpty || !isFollowing ? "the leader" : leader
+    }
+
     /// Why no change is accepted now; nil: changes are accepted.
     var refusal: ProtocolError? {
         switch role {

@@ -260,7 +260,8 @@ package struct BucketMaintenance {
 
     private mutating func collect(on bucket: some Bucket) throws -> Step {
         let now = clock()
-        if collection.isAtBegin(asOf: now) { jobs.noteSkipped(nil, of: .collect) }
+        collection.beginIfDue(asOf: now)
+        if collection.isAtBegin { jobs.noteSkipped(nil, of: .collect) }
         return try collection.step(
             &catalog, &log, inProgress: base?.number, on: bucket, asOf: now, noting: &skipped)
     }

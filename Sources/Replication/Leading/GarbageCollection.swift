@@ -32,17 +32,17 @@ struct GarbageCollection {
     /// Begins with the next step, unless it is under way.
     mutating func begin() { stage = stage ?? .history }
 
-    /// Whether the next step begins one: what the last one stepped over is looked at again.
-    mutating func isAtBegin(asOf now: Timestamp) -> Bool {
-        if stage == nil,
+    /// Begins with the next step, if it is due.
+    mutating func beginIfDue(asOf now: Timestamp) {
+        guard
             (now.milliseconds - begunAt.milliseconds).magnitude
                 >= ReplicationLimits.collectMilliseconds.magnitude
-        {
-            stage = .history
-        }
-        if case .history = stage { return true }
-        return false
+        else { return }
+        begin()
     }
+
+    /// Whether the next step begins it: what the last one stepped over is looked at again.
+    var isAtBegin: Bool { if case .history = stage { true } else { false } }
 
     /// A part of it; nothing until it is due.
     ///

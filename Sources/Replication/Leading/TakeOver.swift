@@ -153,15 +153,17 @@ package struct TakeOver {
             guard !isOver() else { return lost(to: other, on: bucket) }
             (end, isLast) = (other, attempt >= Self.askAttemptCount)
             guard isLast else { continue }
+            if asked == nil {
+                asked = other.head.epoch
+                let document = HandoverDocument(
+                    storeID: storeID.description, epoch: other.head.epoch, host: host,
+                    nonce: .random())
+                _ = try? bucket.createUntilKnown(
+                    ShardNames.handover(document.epoch), document.bytes,
+                    byteCountMax: ReplicationLimits.handoverByteCountMax, attemptCountMax: 1)
+            }
             // What the leader writes until it hands over is not passed name by name.
             end = try LogEnd.find(after: other.position, on: bucket) ?? other
-            guard asked == nil else { continue }
-            let document = HandoverDocument(
-                storeID: storeID.description, epoch: other.head.epoch, host: host, nonce: .random())
-            asked = document.epoch
-            _ = try? bucket.createUntilKnown(
-                ShardNames.handover(document.epoch), document.bytes,
-                byteCountMax: ReplicationLimits.handoverByteCountMax, attemptCountMax: 1)
         }
         let epoch = end?.head.epoch ?? epoch
         throw ReplicationError.deposed(epoch: epoch, leader: host(of: epoch, on: bucket))

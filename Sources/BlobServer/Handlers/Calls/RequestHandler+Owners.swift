@@ -61,10 +61,9 @@ extension RequestHandler {
         guard replica.role != .alone, case .after(let cursor) = query.start,
             let revision = try? snapshot.lastRevision(), cursor.position > revision
         else { return nil }
-        let leader = replica.leader
         return ProtocolError(
             .behind,
-            "this daemon has the changes up to revision \(revision), and the cursor has seen \(cursor.position); try again, or ask \(leader.isEmpty || !replica.isFollowing ? "the leader" : leader)"
+            "this daemon has the changes up to revision \(revision), and the cursor has seen \(cursor.position); try again, or ask \(replica.leaderToAsk)"
         )
     }
 
