@@ -7,14 +7,13 @@ struct DistantScenario: ShardScenario {
     static let about = About(
         "distant", "A follower whose requests take long keeps up, catches up, and takes the lead.",
         """
-        The leader is beside the bucket, under publishers who wait for it; each answer to the follower is late. It must
+        The leader is beside the bucket, under publishers who wait for it; each request of the follower is late. It must
         stay near the end of the log, make up for a pause, and take the lead by force while the leader writes on.
         """)
 
     @Setting(1, "How many rounds.") var rounds: Int
     @Setting(60, short: 3, "How long the follower is watched, in seconds.") var seconds: Int
-    @Setting(25, "How late the answers to the follower are, in milliseconds.") var lateMilliseconds:
-        Int
+    @Setting(25, "How late the follower's requests are, in milliseconds.") var lateMilliseconds: Int
     @Setting(25, short: 2, "How long the follower pauses, in seconds.") var pauseSeconds: Int
     @Setting(100, short: 1_000, "How many segments it may be behind.") var segmentsMax: Int
     @Setting(5, short: 60, "In how many seconds it must make up for the pause.") var catchUpSeconds:
@@ -23,10 +22,11 @@ struct DistantScenario: ShardScenario {
     @Setting(8, "How many publish at the same time.") var publishers: Int
 
     func play(_ round: inout Round) throws -> String {
-        let proxy = try FaultyProxy(to: round.shard.server.port)
-        proxy.set(.late(lateMilliseconds))
+        let line = try SlowLine(to: round.shard.server.port)
+        line.set(lateMilliseconds: lateMilliseconds)
         let leader = try round.serve("leader", "--replicate")
-        let follower = try round.serve("follower", "--follow", through: proxy)
+        let follower = try round.serve(
+            "follower", "--follow", prefix: ["env", "AWS_ENDPOINT_URL=\(line.url)"])
         try settle([leader, follower], withinSeconds: 60, "at the start")
         let crowd = round.crowd("p", publishers, bytes: 200...2_000)
         let stop = StopSign()

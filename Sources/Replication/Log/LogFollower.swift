@@ -36,8 +36,8 @@ package struct LogFollower {
         return segment
     }
 
-    /// Whether there is more than one segment after another: their reader is behind.
-    package var isBehind: Bool { readAhead.isBehind }
+    /// Whether the next segment is read already, or the end was not met: their reader is behind.
+    package var isBehind: Bool { !ahead.isEmpty || readAhead.isBehind }
 
     /// The segment that ``next(on:looksForBase:)`` gives next. It is not read again then.
     mutating func peek(

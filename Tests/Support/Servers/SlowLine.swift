@@ -1,14 +1,15 @@
 import Glibc
 import Synchronization
 
-/// A line to a server on loopback, which all of its connections share: it lets through so many bytes a second on the way
-/// there, and any number on the way back.
+/// A line to a server on loopback. On the way there it lets through so many bytes a second, of all connections together,
+/// and each piece so much later; on the way back all at once.
 public final class SlowLine: Sendable {
     private static let pieceByteCount = 16 << 10
 
     private final class Shared: Sendable {
         let serverPort: UInt16
         let bytesPerSecond = Atomic(0)
+        let lateMilliseconds = Atomic(0)
         /// Until when the line is taken, in nanoseconds.
         let takenUntil = Mutex(0)
 
@@ -16,6 +17,7 @@ public final class SlowLine: Sendable {
 
         /// Waits until so many bytes may go.
         func pass(_ byteCount: Int) {
+            usleep(UInt32(lateMilliseconds.load(ordering: .relaxed) * 1_000))
             let rate = bytesPerSecond.load(ordering: .relaxed)
             guard rate > 0 else { return }
             let now = nanoseconds()
@@ -62,6 +64,11 @@ public final class SlowLine: Sendable {
     /// How many bytes a second go to the server from now on, of all connections; 0: any number.
     public func set(bytesPerSecond: Int) {
         shared.bytesPerSecond.store(bytesPerSecond, ordering: .relaxed)
+    }
+
+    /// How much later the server gets what is sent to it from now on: a request that is no longer than a piece is late once.
+    public func set(lateMilliseconds: Int) {
+        shared.lateMilliseconds.store(lateMilliseconds, ordering: .relaxed)
     }
 
     private static func join(_ client: Int32, _ shared: Shared) {
