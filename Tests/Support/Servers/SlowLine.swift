@@ -76,6 +76,11 @@ public final class SlowLine: Sendable {
             close(client)
             return
         }
+        // Whoever sends a head and a body by themselves would wait for an acknowledgement between them.
+        var isOn: Int32 = 1
+        for socket in [client, server] {
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
+        }
         let isEnded = EndCount()
         // The kernel keeps little of what waits.
         var buffer = Int32(pieceByteCount)
