@@ -42,7 +42,7 @@ package struct ObjectStoreLimits: Sendable {
     package var refusedCredentialsMilliseconds = 15_000
 
     /// Connections that one user has at the same time, where many objects are asked for.
-    package static let connectionCountMax = 16
+    package static let connectionCountMax = 32
     /// A key with its prefix, in UTF-8: S3's own limit.
     package static let keyByteCountMax = 1_024
     package static let credentialsByteCountMax = 64 << 10

@@ -4,8 +4,8 @@ package enum ReplicationLimits {
     /// batch is shipped however long it is. One segment is on its way at a time: with answers that are 5 s late
     /// this is 3 MiB a second.
     package static let segmentByteCount = 16 << 20
-    /// Names of the log that are read together.
-    package static let readAheadCountMax = 16
+    /// Names of the log that are read together: two for each connection.
+    package static let readAheadCountMax = 64
     /// Bytes of those after the first, together: a longer one is read when it is the next.
     package static let readAheadByteCount = 16 << 20
     package static let appliedByteCount = 4 << 20
