@@ -28,6 +28,9 @@ struct DistantScenario: ShardScenario {
         let follower = try round.serve(
             "follower", "--follow", prefix: ["env", "AWS_ENDPOINT_URL=\(line.url)"])
         try settle([leader, follower], withinSeconds: 60, "at the start")
+        // Its start, with the probe of the bucket, is over when it has what comes now.
+        try leader.put("first", [1], replicated: false)
+        try settle([leader, follower], withinSeconds: 60, "after the first publish")
         let crowd = round.crowd("p", publishers, bytes: 200...2_000)
         let stop = StopSign()
         let threads = try round.start(crowd, at: [leader], until: stop)
