@@ -50,9 +50,10 @@ extension World {
 
     /// Throws where a host deletes the object of a payload that it has: no other copy may be left.
     func checkDeletion(of name: String, by host: Host) throws {
-        // A disk that was rolled back may have again what was garbage.
+        // A disk that was rolled back may have again what was garbage. A process that died of its disk meanwhile has a
+        // store that gives no more snapshots.
         guard let (blobNumber, digest) = ShardNames.blobParts(name), !hasCopies,
-            let store = host.store
+            host.life == .up, let store = host.store
         else { return }
         sometimes("collected a payload")
         for number in 0..<swarm.idCount {
