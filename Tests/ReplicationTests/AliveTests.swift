@@ -301,15 +301,15 @@ import Testing
     func longApplying() throws {
         let a = try leader()
         let b = try follower()
-        for number in 0..<200 {
+        for number in 0..<400 {
             try a.store.put("n\(number)", [1])
             try a.run { a.store.shippedSequence == a.store.lastSequence }
         }
         b.uptime = a.uptime
         b.promotion = TestPromotion(isForced: true)
-        // Two minutes of it, half a second for each request.
+        // A minute of it: less than ten seconds for each round, between signs of life.
         b.bucket.onRequest = { [unowned b] (_, name) in
-            if !name.hasPrefix(ShardNames.alivePrefix) { b.uptime += 500 }
+            if !name.hasPrefix(ShardNames.alivePrefix) { b.uptime += 150 }
         }
         for _ in 0..<2_000 where !b.isLeading {
             try b.step()
@@ -317,7 +317,7 @@ import Testing
         }
         #expect(b.isLeading)
         #expect(a.activity == .changes, "it waits for that")
-        #expect(try b.store.get("n199") == [1])
+        #expect(try b.store.get("n399") == [1])
         try run([a, b], milliseconds: 10_000)
         #expect(a.activity == .follows && b.isLeading)
     }
