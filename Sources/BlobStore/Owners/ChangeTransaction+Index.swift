@@ -198,7 +198,7 @@ extension ChangeTransaction {
         try removeIndex(IndexKeys.group(owner, group, record.sequence))
     }
 
-    private mutating func touch(_ owner: String) {
+    mutating func touch(_ owner: String) {
         // Many changes of one owner come one after the other.
         if let last = touchedOwners.last, last.isSame(as: owner) { return }
         touchedOwners.append(owner)

@@ -69,7 +69,7 @@ extension ChangeTransaction {
             guard key.byte(0) == IndexKeys.ownersPrefix,
                 case .sequence(let owner, _) = try OwnerKey(key)
             else { return }
-            if touchedOwners.last != owner { touchedOwners.append(owner) }
+            touch(owner)
         case tables.orphans.number:
             guard operation.isPut, let (_, number) = Keys.state(key) else {
                 throw unknown(batch)
