@@ -48,6 +48,29 @@ import Testing
         #expect(b.bucket.requestCount == count + 2)
     }
 
+    // It said that it was milliseconds behind as long as it read, however old that was.
+    @Test("A follower that reads what is old is as late as that, and at the end it is not")
+    func lateness() throws {
+        let a = try leader()
+        try write(300, a)
+        let b = try follower("b")
+        b.uptime += 3_600_000
+        // So that it does not read all of it in one step.
+        b.bucket.onRequest = { [unowned b] (_, _) in b.uptime += 10 }
+        var latest: Int64 = 0
+        try b.run {
+            let isUnderWay = 10..<250 ~= b.store.lastSequence
+            if isUnderWay { latest = max(latest, b.uptime - b.movedAt) }
+            return b.store.lastSequence == a.store.lastSequence
+        }
+        #expect(3_600_000..<3_700_000 ~= latest)
+        for _ in 0..<3 { try b.step() }
+        try write(1, a)
+        for _ in 0..<2 { try b.step() }
+        #expect(b.store.lastSequence == a.store.lastSequence)
+        #expect(b.uptime - b.movedAt < 60_000, "\(b.uptime - b.movedAt)")
+    }
+
     /// It was kept, and the follower paused for good.
     @Test(
         "An object that does not continue the log, and was read ahead, is read again when it is another"

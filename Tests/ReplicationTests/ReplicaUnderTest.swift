@@ -188,6 +188,7 @@ final class TestHost: ReplicaHost, @unchecked Sendable {
     private(set) var completed: UInt64 = 0
     var promotion: TestPromotion?
     var hasWaiters = false
+    private(set) var movedAt: Int64 = 0
     let progress = ReplicaProgress()
     /// The batches that were said to refer to what is lost.
     private(set) var refusedSequences: [UInt64] = []
@@ -220,7 +221,7 @@ final class TestHost: ReplicaHost, @unchecked Sendable {
     }
     func become(_ activity: ReplicaActivity) { self.activity = activity }
     func noteLeader(_ host: String) {}
-    func noteMoved(at uptime: Int64) {}
+    func noteMoved(at uptime: Int64) { movedAt = uptime }
     func complete(upTo sequence: UInt64) { completed = sequence }
     /// Whether it asked before the segment that was begun last.
     private var isSegmentBegun = false

@@ -71,6 +71,10 @@ import Testing
         try bucket.put(part, try #require(history.objects[part]))
         try blobd(2, "", "restore", url, "--all", "--data", "x")
         try blobd(2, "", "restore", "/nowhere", "--data", "x", "--at", "now")
+        // It restored the newest state, without a word.
+        try blobd(
+            2, "is in the future", "restore", url, "--data", folder.path("future"), "--at",
+            "2999-01-01T00:00:00Z")
 
         for words in [
             "leader    leader, epoch 1, since", "base/ ", "a month   at the rate of the last ",

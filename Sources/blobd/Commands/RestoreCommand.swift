@@ -94,6 +94,13 @@ struct RestoreCommand: ParsableCommand {
                 "--at \(HumanText.line(at)) is not a time: write it like 2026-12-01T09:30:00Z or 2026-12-01T09:30:00+01:00"
             )
         }
+        // It would be the end of the log, and no moment that anybody meant.
+        guard time <= wallClockMilliseconds() else {
+            throw CommandFailure(
+                .badUsage,
+                "--at \(HumanText.line(at)) is in the future; this clock says \(CommandLineText.text(milliseconds: wallClockMilliseconds())). Leave it out for the newest state"
+            )
+        }
         return .time(Timestamp(milliseconds: time))
     }
 

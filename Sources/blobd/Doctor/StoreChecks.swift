@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Replication
 
 struct StoreChecks {
     let path: String
@@ -27,7 +28,7 @@ struct StoreChecks {
             status.st_mode & 0o005 != 0, .warning,
             "Others can read the payloads: chmod o-rwx \(path)")
         return [directory, store(status)]
-            + [fileSystem(), mount(), space(), crash()].compactMap { $0 }
+            + [fileSystem(), mount(), space(), crash(), changesLeftOut()].compactMap { $0 }
     }
 
     /// The owner of the store's files must be the directory's.
@@ -121,7 +122,9 @@ struct StoreChecks {
         return Finding(
             "free space", "\(HumanText.bytes(free)), \(Int(share)) % of the file system",
             isFull ? .problem : .ok, "Publishes will soon be refused (507): free disk space."
-        ).or(share < 10, .warning, "Free disk space, or set min-free-disk and max-bytes.")
+        ).or(
+            share < 10, .warning,
+            "Less than 10 % is free: free disk space, or set min-free-disk and max-bytes.")
     }
 
     private func crash() -> Finding? {
@@ -130,6 +133,18 @@ struct StoreChecks {
                 "last run", "it crashed (blobd.died)", .warning,
                 "The next start checks all tables. Look for the fault in the log and in dmesg.")
         }
+    }
+
+    private func changesLeftOut() -> Finding? {
+        let count = LostChanges.folderCount(in: path)
+        return count == 0
+            ? nil
+            : Finding(
+                "changes left out",
+                "\(HumanText.count(count, of: "folder")) \(path)/\(LostChanges.folderPrefix)N",
+                .warning,
+                "They have acknowledged changes that are not part of the shard. Publish them again if they matter, then remove the folders: see the runbook for a lost host."
+            )
     }
 }
 

@@ -41,6 +41,7 @@ import Testing
         try Files.write([1], to: "\(data)/data.mdb")
         chown("\(data)/data.mdb", 12_345, 12_345)
         try Files.write([], to: "\(data)/blobd.died")
+        mkdir("\(data)/unreplicated-epoch-3", 0o700)
         let run = "\(folder)/run"
         mkdir(run, 0o755)
         chmod(run, 0o777)
@@ -65,6 +66,7 @@ import Testing
             ("store", .problem, "12345"),
             ("file system", .problem, "tmpfs"),
             ("last run", .warning, "blobd.died"),
+            ("changes left out", .warning, "1 folder \(data)/unreplicated-epoch-"),
             ("socket folder", .problem, "0777"),
             ("socket", .problem, "not a socket"),
             ("device socket folder", .problem, "No such file"),

@@ -110,6 +110,10 @@ struct TwoLeadersTests {
         }
         #expect(
             Files.names(in: again.dataPath).contains { $0.hasPrefix("unreplicated-epoch-") })
+        for (daemon, count) in [(again, 1), (leader, 0)] {
+            let metrics = try daemon.request("GET", "/metrics").text
+            #expect(metrics.contains("\nblobd_replication_unreplicated_folders \(count)\n"))
+        }
     }
 
     /// It answered 404 as `replicated`, although another one led and had the notification.
