@@ -12,7 +12,7 @@ BLOBD = sys.argv.pop(1)
 HERE = os.path.dirname(os.path.abspath(__file__))
 BACKEND = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else f"{HERE}/backend.py"
 SWIFT = "." not in os.path.basename(BACKEND)
-PYTHON = BACKEND.endswith(".py")
+PYTHON, PHP = BACKEND.endswith(".py"), BACKEND.endswith(".php")
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
 OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim", "lea", "moe", "nia", "pia", "quin", "rob")
 
@@ -202,8 +202,8 @@ class BackendTests(unittest.TestCase):
     def test_an_answer_on_one_device_withdraws_the_notification_from_the_others(self):
         for state, response in ("activated", {"action": "default"}), ("dismissed", {"action": "dismiss", "key": "k"}):
             names = [f"{state}-{name}" for name in ("phone", "tablet", "watch")]
-            for name, platform in zip(names, ("apns", "fcm", "apns")):
-                device = self.backend.register("lea", platform, name)
+            other, _, device = (
+                self.backend.register("lea", platform, name) for name, platform in zip(names, ("apns", "fcm", "apns")))
             stranger = self.backend.register("moe", "apns", f"{state}-moe")
             id = self.backend.send("lea")["id"]
             self.assertEqual(self.backend.respond(id, stranger, **response).status_code, 404)
@@ -223,10 +223,14 @@ class BackendTests(unittest.TestCase):
             self.assertNotIn("notification", tablet[1]["push"])
             record = self.blobd.get(f"/v1/notifications/{id}").json()
             self.assertEqual(record["action_state"], state)
-            # A device whose answer was lost repeats its response, and the backend its pushes.
+            # A device whose answer was lost repeats its response, and the backend its pushes; also after another device's
+            # change, which the record then names.
             if "key" in response:
+                read = self.blobd.patch(f"/d/me/notifications/{id}", json={"read": True}, headers=self.backend.bearer(other))
+                self.assertNotEqual(read.json()["device"], record["device"])
                 self.assertEqual(self.backend.respond(id, device, **response).status_code, 200)
-                self.assertEqual(len(self.pushes(names[0], 3)), 3)
+                self.assertEqual([len(self.pushes(name, 3)) for name in names[:2]], [3, 3])
+                self.assertEqual(len(self.pushes(names[2])), 1)
 
     @unittest.skipIf(SWIFT, "nginx.conf is for the others")
     def test_a_device_reaches_blobd_and_the_backend_through_nginx_over_https(self):
@@ -500,6 +504,10 @@ class BackendTests(unittest.TestCase):
             ("POST", "/send", {"params": query, "content": b"text"}, 415, "not a JPEG, PNG, GIF or WebP"),
             ("POST", "/send", {"params": query, "content": bytes(10_000_001)}, 413, "10000001 bytes; the limit is 10000000"),
             ("POST", "/send", {"params": query | {"message": "m" * 10_000}, "content": PICTURE}, 400, "the limit is 4096"),
+            *PHP * [
+                ("POST", "/send?owner=ann&message=%ff", {"content": PICTURE}, 400, "message is not text in UTF-8"),
+                ("POST", "/send?owner[]=ann&message=m", {"content": PICTURE}, 400, "owner is not text in UTF-8"),
+            ],
         ):
             with self.subTest(path=path, words=words):
                 answer = http.request(method, path, **arguments)
