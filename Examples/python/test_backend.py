@@ -28,6 +28,13 @@ def wait(call):
             time.sleep(0.02)
 
 
+def withdrawals(id, state):
+    """The pushes of docs/PUSH.md, for APNs, FCM and Web Push."""
+    with open(f"{HERE}/../../docs/PUSH.md", encoding="utf-8") as file:
+        lines = [line for line in file if '"richState"' in line and line.startswith("{")]
+    return [json.loads(line.replace('"42"', f'"{id}"').replace("activated", state)) for line in lines]
+
+
 class Backend:
     """backend.py and its like, by their own calls."""
 
@@ -214,13 +221,11 @@ class BackendTests(unittest.TestCase):
             self.assertEqual(self.backend.respond(id, device, **response).status_code, 201)
             phone, tablet, watch = (self.pushes(name, 1 + (name != names[2])) for name in names)
             self.assertEqual((len(phone), len(tablet), len(watch), self.pushes(f"{state}-moe")), (2, 2, 1, []))
-            for push, data in (phone[1], phone[1]["push"]), (tablet[1], tablet[1]["push"].get("data")):
-                self.assertEqual((data["richId"], data["richState"]), (id, state))
-            self.assertEqual(phone[1]["push"]["aps"], {"content-available": 1})
+            self.assertEqual(phone[1]["push"], withdrawals(id, state)[0])
+            self.assertEqual(tablet[1]["push"] | {"token": "fYv1:APA91b"}, withdrawals(id, state)[1]["message"])
             # It takes the place of an alert that has not been delivered yet.
             self.assertEqual(phone[1]["fields"]["apns-collapse-id"], phone[0]["fields"]["apns-collapse-id"])
             self.assertAlmostEqual(int(phone[1]["fields"]["apns-expiration"]), phone[1]["at"] + 86_400, delta=10)
-            self.assertNotIn("notification", tablet[1]["push"])
             record = self.blobd.get(f"/v1/notifications/{id}").json()
             self.assertEqual(record["action_state"], state)
             # A device whose answer was lost repeats its response, and the backend its pushes; also after another device's
@@ -337,7 +342,7 @@ class BackendTests(unittest.TestCase):
         # An answer elsewhere has the service worker close it, in place of a push that is still under way.
         self.backend.respond(id, device, action="default")
         again = self.pushes("pia-browser", 2)[1]
-        self.assertEqual(again["push"], {"notification": {"tag": id, "data": {"richId": id, "richState": "activated"}}})
+        self.assertEqual(again["push"], withdrawals(id, "activated")[2])
         self.assertEqual(again["fields"]["topic"], push["fields"]["topic"])
         # The browser is the last user's.
         self.browser("quin", "pia-browser")
