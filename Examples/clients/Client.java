@@ -43,11 +43,22 @@ public class Client {
         }
     }
 
-    // The members of the changes, with what the JDK has. A program would use a JSON library.
-    static void printChanges(Answer page, boolean hasDevice) {
-        var change = Pattern.compile("\"kind\":\"(\\w+)\",\"id\":\"([^\"]*)\",\"revision\":\\d+(?:,\"device\":\"([^\"]*)\")?").matcher(page.text());
-        while (change.find()) {
-            System.out.println("change: " + change.group(1) + " " + change.group(2) + (hasDevice ? " by " + change.group(3) : ""));
+    static final Pattern CHANGE = Pattern.compile("\"kind\":\"(\\w+)\",\"id\":\"([^\"]*)\",\"revision\":\\d+(?:,\"device\":\"([^\"]*)\")?");
+    static final Pattern END = Pattern.compile("\"next\":\"([^\"]*)\",\"more\":(true|false)}\\s*$");
+
+    // Prints the changes after a cursor, page by page, and returns the cursor after them. It reads their members with what
+    // the JDK has; a program would use a JSON library. Not every change names a device.
+    static String follow(String cursor, int wait) throws IOException {
+        while (true) {
+            String page = call("GET", "/v1/users/ann/changes?since=" + cursor + "&wait=" + wait, null).text();
+            for (var change = CHANGE.matcher(page); change.find();) {
+                String device = change.group(3) == null ? "" : " by " + change.group(3);
+                System.out.println("change: " + change.group(1) + " " + change.group(2) + device);
+            }
+            var end = END.matcher(page);
+            if (!end.find()) throw new IOException(page);
+            cursor = end.group(1);
+            if (end.group(2).equals("false")) return cursor;
         }
     }
 
@@ -76,15 +87,13 @@ public class Client {
         System.out.println("fetched: " + fetched.body().length + " bytes, " + (isWhole ? digest : "damaged"));
 
         // Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-        var page = call("GET", "/v1/users/ann/changes?since=0", null);
-        printChanges(page, false);
-        var next = Pattern.compile("\"next\":\"([^\"]*)\"").matcher(page.text());
-        next.find();
+        String cursor = follow("0", 0);
         call("PATCH", "/v1/notifications/42", "{\"read\":true}".getBytes(), "Content-Type", "application/merge-patch+json", "Blobd-Device", "phone");
-        printChanges(call("GET", "/v1/users/ann/changes?since=" + next.group(1) + "&wait=30", null), true);
+        follow(cursor, 30);
 
         // A signed link, with which a device fetches by itself: through nginx from the device socket.
-        String[] key = Files.readAllLines(Path.of(arguments[2])).get(0).split("\\s+");
+        String[] key = Files.readAllLines(Path.of(arguments[2])).stream()
+            .filter(line -> !line.isBlank() && !line.startsWith("#")).findFirst().orElseThrow().split("\\s+");
         String path = "/d/42";
         long expiry = System.currentTimeMillis() / 1000 + 3600;
         var mac = Mac.getInstance("HmacSHA256");

@@ -51,11 +51,39 @@ func check(err error) {
 type page struct {
 	Changes []struct{ Kind, ID, Device string }
 	Next    string
+	More    bool
 }
 
-func changes(query string) (result page) {
-	_, body := call("GET", "/v1/users/ann/changes?"+query, nil)
-	check(json.Unmarshal(body, &result))
+// Prints the changes after a cursor, page by page. Returns the cursor after them.
+func follow(cursor string, wait int) string {
+	for {
+		_, body := call("GET", fmt.Sprintf("/v1/users/ann/changes?since=%s&wait=%d", cursor, wait), nil)
+		var read page
+		check(json.Unmarshal(body, &read))
+		for _, change := range read.Changes {
+			// Not every change names a device, and those of categories have no id.
+			by := ""
+			if change.Device != "" {
+				by = " by " + change.Device
+			}
+			fmt.Printf("change: %s %s%s\n", change.Kind, change.ID, by)
+		}
+		if cursor = read.Next; !read.More {
+			return cursor
+		}
+	}
+}
+
+// The first key of the daemon's file, which may have empty lines and comments.
+func signingKey(file string) (id, key string) {
+	text, err := os.ReadFile(file)
+	check(err)
+	for _, line := range strings.Split(string(text), "\n") {
+		if words := strings.Fields(line); len(words) == 2 && !strings.HasPrefix(line, "#") {
+			return words[0], words[1]
+		}
+	}
+	log.Fatal("there is no key in ", file)
 	return
 }
 
@@ -89,20 +117,13 @@ func main() {
 	fmt.Println("fetched:", len(body), "bytes,", digest)
 
 	// Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-	first := changes("since=0")
-	for _, change := range first.Changes {
-		fmt.Println("change:", change.Kind, change.ID)
-	}
+	cursor := follow("0", 0)
 	call("PATCH", "/v1/notifications/42", []byte(`{"read":true}`),
 		"Content-Type", "application/merge-patch+json", "Blobd-Device", "phone")
-	for _, change := range changes("since=" + first.Next + "&wait=30").Changes {
-		fmt.Println("change:", change.Kind, change.ID, "by", change.Device)
-	}
+	follow(cursor, 30)
 
 	// A signed link, with which a device fetches by itself: through nginx from the device socket.
-	keys, err := os.ReadFile(os.Args[3])
-	check(err)
-	keyID, secret := strings.Fields(string(keys))[0], strings.Fields(string(keys))[1]
+	keyID, secret := signingKey(os.Args[3])
 	key, err := base64.StdEncoding.DecodeString(secret)
 	check(err)
 	path, expiry := "/d/42", time.Now().Unix()+3600

@@ -41,15 +41,25 @@ const fetched = await call("GET", "/v1/notifications/42/payload");
 const digest = "sha256:" + createHash("sha256").update(fetched.body).digest("hex");
 console.log("fetched:", fetched.body.length, "bytes,", fetched.headers.etag === `"${digest}"` ? digest : "damaged");
 
+/** Prints the changes after a cursor, page by page. Resolves to the cursor after them. */
+async function follow(cursor, wait = 0) {
+  for (;;) {
+    const page = JSON.parse((await call("GET", `/v1/users/ann/changes?since=${cursor}&wait=${wait}`)).body);
+    // Not every change names a device, and those of categories have no id.
+    for (const { kind, id = "", device } of page.changes) console.log("change:", kind, id, ...(device ? ["by", device] : []));
+    cursor = page.next;
+    if (!page.more) return cursor;
+  }
+}
+
 // Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-let page = JSON.parse((await call("GET", "/v1/users/ann/changes?since=0")).body);
-for (const change of page.changes) console.log("change:", change.kind, change.id);
+const cursor = await follow("0");
 await call("PATCH", "/v1/notifications/42", '{"read":true}', { "Content-Type": "application/merge-patch+json", "Blobd-Device": "phone" });
-page = JSON.parse((await call("GET", `/v1/users/ann/changes?since=${page.next}&wait=30`)).body);
-for (const change of page.changes) console.log("change:", change.kind, change.id, "by", change.device);
+await follow(cursor, 30);
 
 // A signed link, with which a device fetches by itself: through nginx from the device socket.
-const [keyID, key] = readFileSync(keysPath, "utf8").split(/\s+/);
+const lines = readFileSync(keysPath, "utf8").split("\n");
+const [keyID, key] = lines.find((line) => line.trim() && !line.startsWith("#")).split(/\s+/);
 const path = "/d/42", expiry = Math.floor(Date.now() / 1000) + 3600;
 const code = createHmac("sha256", Buffer.from(key, "base64")).update(`GET\n${path}\n${expiry}\n${keyID}`).digest("base64url");
 const linked = await call("GET", `${path}?e=${expiry}&k=${keyID}&sig=${code}`);

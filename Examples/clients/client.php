@@ -51,20 +51,29 @@ echo "push: ", call("GET", "/v1/notifications/42/envelope?platform=apns&style=al
 $digest = "sha256:" . hash("sha256", $body);
 echo "fetched: ", strlen($body), " bytes, ", $fields["etag"] === "\"$digest\"" ? $digest : "damaged", "\n";
 
-// Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-$page = json_decode(call("GET", "/v1/users/ann/changes?since=0")[2]);
-foreach ($page->changes as $change) {
-    echo "change: $change->kind $change->id\n";
-}
-$fields = ["Content-Type: application/merge-patch+json", "Blobd-Device: phone"];
-call("PATCH", "/v1/notifications/42", '{"read":true}', $fields);
-$page = json_decode(call("GET", "/v1/users/ann/changes?since=$page->next&wait=30")[2]);
-foreach ($page->changes as $change) {
-    echo "change: $change->kind $change->id by $change->device\n";
+/** Prints the changes after a cursor, page by page. Returns the cursor after them. */
+function follow(string $cursor, int $wait = 0): string
+{
+    do {
+        $page = json_decode(call("GET", "/v1/users/ann/changes?since=$cursor&wait=$wait")[2]);
+        foreach ($page->changes as $change) {
+            // Not every change names a device, and those of categories have no id.
+            echo "change: $change->kind ", $change->id ?? "", isset($change->device) ? " by $change->device" : "", "\n";
+        }
+        $cursor = $page->next;
+    } while ($page->more);
+    return $cursor;
 }
 
+// Follow the feed: all changes first, then those after the cursor. The second call waits for one.
+$cursor = follow("0");
+$fields = ["Content-Type: application/merge-patch+json", "Blobd-Device: phone"];
+call("PATCH", "/v1/notifications/42", '{"read":true}', $fields);
+follow($cursor, 30);
+
 // A signed link, with which a device fetches by itself: through nginx from the device socket.
-[$keyID, $key] = explode(" ", trim(file($keys)[0]));
+$lines = array_values(preg_grep('/^[^#\s]/', file($keys)));
+[$keyID, $key] = preg_split('/\s+/', $lines[0]);
 [$path, $expiry] = ["/d/42", time() + 3600];
 $code = hash_hmac("sha256", "GET\n$path\n$expiry\n$keyID", base64_decode($key), true);
 $link = "$path?e=$expiry&k=$keyID&sig=" . rtrim(strtr(base64_encode($code), "+/", "-_"), "=");

@@ -39,17 +39,26 @@ _, fields, body = call("GET", "/v1/notifications/42/payload")
 digest = "sha256:" + hashlib.sha256(body).hexdigest()
 print("fetched:", len(body), "bytes,", digest if fields["ETag"] == f'"{digest}"' else "damaged")
 
+
+def follow(cursor, wait=0):
+    """Prints the changes after a cursor, page by page. Returns the cursor after them."""
+    more = True
+    while more:
+        page = json.loads(call("GET", f"/v1/users/ann/changes?since={cursor}&wait={wait}")[2])
+        for change in page["changes"]:
+            # Not every change names a device, and those of categories have no id.
+            print("change:", change["kind"], change.get("id", ""), *(["by", change["device"]] if "device" in change else []))
+        cursor, more = page["next"], page["more"]
+    return cursor
+
+
 # Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-page = json.loads(call("GET", "/v1/users/ann/changes?since=0")[2])
-for change in page["changes"]:
-    print("change:", change["kind"], change["id"])
+cursor = follow("0")
 call("PATCH", "/v1/notifications/42", b'{"read":true}', Content_Type="application/merge-patch+json", Blobd_Device="phone")
-page = json.loads(call("GET", f"/v1/users/ann/changes?since={page['next']}&wait=30")[2])
-for change in page["changes"]:
-    print("change:", change["kind"], change["id"], "by", change["device"])
+follow(cursor, wait=30)
 
 # A signed link, with which a device fetches by itself: through nginx from the device socket.
-key_id, key = open(KEYS).readline().split()
+key_id, key = next(line.split() for line in open(KEYS) if line.strip() and not line.startswith("#"))
 path, expiry = "/d/42", int(time.time()) + 3600
 code = hmac.digest(base64.b64decode(key), f"GET\n{path}\n{expiry}\n{key_id}".encode(), "sha256")
 link = f"{path}?e={expiry}&k={key_id}&sig=" + base64.urlsafe_b64encode(code).decode().rstrip("=")

@@ -41,16 +41,27 @@ response = call("GET", "/v1/notifications/42/payload")
 digest = "sha256:#{Digest::SHA256.hexdigest(response.body)}"
 puts "fetched: #{response.body.bytesize} bytes, #{response["ETag"] == "\"#{digest}\"" ? digest : "damaged"}"
 
+# Prints the changes after a cursor, page by page. Returns the cursor after them.
+def follow(cursor, wait = 0)
+  loop do
+    page = JSON.parse(call("GET", "/v1/users/ann/changes?since=#{cursor}&wait=#{wait}").body)
+    page["changes"].each do |change|
+      # Not every change names a device, and those of categories have no id.
+      puts "change: #{change["kind"]} #{change["id"]}#{" by #{change["device"]}" if change["device"]}"
+    end
+    cursor = page["next"]
+    return cursor unless page["more"]
+  end
+end
+
 # Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-page = JSON.parse(call("GET", "/v1/users/ann/changes?since=0").body)
-page["changes"].each { |change| puts "change: #{change["kind"]} #{change["id"]}" }
+cursor = follow("0")
 fields = { "Content-Type" => "application/merge-patch+json", "Blobd-Device" => "phone" }
 call("PATCH", "/v1/notifications/42", '{"read":true}', fields)
-page = JSON.parse(call("GET", "/v1/users/ann/changes?since=#{page["next"]}&wait=30").body)
-page["changes"].each { |change| puts "change: #{change["kind"]} #{change["id"]} by #{change["device"]}" }
+follow(cursor, 30)
 
 # A signed link, with which a device fetches by itself: through nginx from the device socket.
-key_id, key = File.readlines(KEYS).first.split
+key_id, key = File.readlines(KEYS).grep(/^[^#\s]/).first.split
 path, expiry = "/d/42", Time.now.to_i + 3600
 code = OpenSSL::HMAC.digest("SHA256", Base64.decode64(key), "GET\n#{path}\n#{expiry}\n#{key_id}")
 response = call("GET", "#{path}?e=#{expiry}&k=#{key_id}&sig=#{Base64.urlsafe_encode64(code, padding: false)}")

@@ -268,8 +268,8 @@ async function send({ owner, message }, picture) {
   return { id, ...(await push(`notification ${id} to ${owner}`, devices.filter((device) => device.owner === owner), envelope)) }
 }
 
-/** Tells the owner's other devices that a notification was answered. */
-async function withdraw({ id, owner, device, action_state: richState }) {
+/** Tells the owner's devices that a notification was answered, except the one that did. */
+async function withdraw({ id, owner, action_state: richState }, answering) {
   const data = { richId: id, richState }
   const envelope = (platform, token) => {
     if (platform === "apns") {
@@ -282,7 +282,7 @@ async function withdraw({ id, owner, device, action_state: richState }) {
     const message = { token, data, android: { priority: "normal", ttl: `${LIFETIME}s` } }
     return { headers: { "content-type": "application/json" }, body: JSON.stringify({ message }) }
   }
-  await push(`withdrawal of ${id} to ${owner}`, devices.filter((other) => other.owner === owner && other.id !== device), envelope)
+  await push(`withdrawal of ${id} to ${owner}`, devices.filter((other) => other.owner === owner && other.id !== answering), envelope)
 }
 
 /** Sends to each of the devices what `envelope` makes for it. Resolves to what became of them. */
@@ -348,7 +348,11 @@ async function respond(request, path) {
   const answer = await blobd("POST", path, body, { ...headers, "Content-Length": body.length })
   const record = JSON.parse(answer.body)
   // Also for a response that was sent again: this process may have ended before it told the other devices.
-  if (answer.status < 300 && record.action_state !== "none") withdraw(record).catch(console.error)
+  if (answer.status < 300 && record.action_state !== "none") {
+    // The record's `device` made the latest change: after a response that was sent again, it may be another.
+    const { device } = JSON.parse(Buffer.from(headers.Authorization.split(".")[1], "base64url")) // blobd has verified it.
+    withdraw(record, device).catch(console.error)
+  }
   return answer
 }
 

@@ -291,8 +291,8 @@ function send(string $owner, string $message, string $picture): array
     return ["id" => $id] + push("notification $id to $owner", devices($owner), $envelope);
 }
 
-/** Tells the owner's other devices that a notification was answered. */
-function withdraw(array $record): void
+/** Tells the owner's devices that a notification was answered, except the one that did. */
+function withdraw(array $record, ?string $answering): void
 {
     $id = $record["id"];
     $data = ["richId" => $id, "richState" => $record["action_state"]];
@@ -307,7 +307,7 @@ function withdraw(array $record): void
         $message = ["token" => $token, "data" => $data, "android" => ["priority" => "normal", "ttl" => LIFETIME . "s"]];
         return ["headers" => ["Content-Type" => "application/json"], "body" => json_encode(["message" => $message])];
     };
-    $others = array_filter(devices($record["owner"]), fn($device) => $device["id"] !== ($record["device"] ?? null));
+    $others = array_filter(devices($record["owner"]), fn($device) => $device["id"] !== $answering);
     push("withdrawal of $id to $record[owner]", $others, $envelope);
 }
 
@@ -366,8 +366,13 @@ function members(): array
 function required(array $values, string ...$names): array
 {
     foreach ($names as $name) {
-        if (($values[$name] ?? "") === "") {
+        $value = $values[$name] ?? "";
+        if ($value === "") {
             throw new Refused("$name is missing", 400);
+        }
+        // PHP makes an array of a query like `owner[]=ann`.
+        if (!is_string($value) || !preg_match("//u", $value)) {
+            throw new Refused("$name is not text in UTF-8", 400);
         }
     }
     return $values;
@@ -392,7 +397,10 @@ function respond(string $path): void
     $record = json_decode($body, true);
     // Also for a response that was sent again: this process may have ended before it told the other devices.
     if ($status < 300 && $record["action_state"] !== "none") {
-        withdraw($record);
+        // The record's `device` made the latest change: after a response that was sent again, it may be another. blobd has
+        // verified the token.
+        $claims = json_decode(base64_decode(strtr(explode(".", $_SERVER["HTTP_AUTHORIZATION"])[1], "-_", "+/")));
+        withdraw($record, $claims->device ?? null);
     }
 }
 

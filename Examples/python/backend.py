@@ -322,8 +322,8 @@ def send(owner, message, picture):
     return {"id": id} | push(f"notification {id} to {owner}", devices.of(owner), envelope)
 
 
-def withdraw(record):
-    """Tells the owner's other devices that a notification was answered."""
+def withdraw(record, answering):
+    """Tells the owner's devices that a notification was answered, except the one that did."""
     id, state = record["id"], record["action_state"]
 
     def envelope(platform, token):
@@ -343,7 +343,7 @@ def withdraw(record):
         message = {"token": token, "data": data, "android": {"priority": "normal", "ttl": f"{LIFETIME}s"}}
         return {"headers": {"Content-Type": "application/json"}, "body": json.dumps({"message": message})}
 
-    others = [device for device in devices.of(record["owner"]) if device[0] != record.get("device")]
+    others = [device for device in devices.of(record["owner"]) if device[0] != answering]
     push(f"withdrawal of {id} to {record['owner']}", others, envelope)
 
 
@@ -436,7 +436,10 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(answer.status_code, answer.content)
         # Also for a response that was sent again: this process may have ended before it told the other devices.
         if answer.is_success and answer.json()["action_state"] != "none":
-            Thread(target=withdraw, args=[answer.json()]).start()
+            # The record's `device` made the latest change: after a response that was sent again, it may be another. blobd
+            # has verified the token.
+            token = jwt.decode(fields["Authorization"].split()[-1], options={"verify_signature": False})
+            Thread(target=withdraw, args=[answer.json(), token.get("device")]).start()
 
     def handle_call(self):
         url = urlsplit(self.path)

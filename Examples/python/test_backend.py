@@ -12,7 +12,7 @@ BLOBD = sys.argv.pop(1)
 HERE = os.path.dirname(os.path.abspath(__file__))
 BACKEND = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else f"{HERE}/backend.py"
 SWIFT = "." not in os.path.basename(BACKEND)
-PYTHON = BACKEND.endswith(".py")
+PYTHON, PHP = BACKEND.endswith(".py"), BACKEND.endswith(".php")
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
 OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim", "lea", "moe", "nia", "pia", "quin", "rob")
 
@@ -26,6 +26,13 @@ def wait(call):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
+
+
+def withdrawals(id, state):
+    """The pushes of docs/PUSH.md, for APNs, FCM and Web Push."""
+    with open(f"{HERE}/../../docs/PUSH.md", encoding="utf-8") as file:
+        lines = [line for line in file if '"richState"' in line and line.startswith("{")]
+    return [json.loads(line.replace('"42"', f'"{id}"').replace("activated", state)) for line in lines]
 
 
 class Backend:
@@ -202,8 +209,8 @@ class BackendTests(unittest.TestCase):
     def test_an_answer_on_one_device_withdraws_the_notification_from_the_others(self):
         for state, response in ("activated", {"action": "default"}), ("dismissed", {"action": "dismiss", "key": "k"}):
             names = [f"{state}-{name}" for name in ("phone", "tablet", "watch")]
-            for name, platform in zip(names, ("apns", "fcm", "apns")):
-                device = self.backend.register("lea", platform, name)
+            other, _, device = (
+                self.backend.register("lea", platform, name) for name, platform in zip(names, ("apns", "fcm", "apns")))
             stranger = self.backend.register("moe", "apns", f"{state}-moe")
             id = self.backend.send("lea")["id"]
             self.assertEqual(self.backend.respond(id, stranger, **response).status_code, 404)
@@ -214,19 +221,21 @@ class BackendTests(unittest.TestCase):
             self.assertEqual(self.backend.respond(id, device, **response).status_code, 201)
             phone, tablet, watch = (self.pushes(name, 1 + (name != names[2])) for name in names)
             self.assertEqual((len(phone), len(tablet), len(watch), self.pushes(f"{state}-moe")), (2, 2, 1, []))
-            for push, data in (phone[1], phone[1]["push"]), (tablet[1], tablet[1]["push"].get("data")):
-                self.assertEqual((data["richId"], data["richState"]), (id, state))
-            self.assertEqual(phone[1]["push"]["aps"], {"content-available": 1})
+            self.assertEqual(phone[1]["push"], withdrawals(id, state)[0])
+            self.assertEqual(tablet[1]["push"] | {"token": "fYv1:APA91b"}, withdrawals(id, state)[1]["message"])
             # It takes the place of an alert that has not been delivered yet.
             self.assertEqual(phone[1]["fields"]["apns-collapse-id"], phone[0]["fields"]["apns-collapse-id"])
             self.assertAlmostEqual(int(phone[1]["fields"]["apns-expiration"]), phone[1]["at"] + 86_400, delta=10)
-            self.assertNotIn("notification", tablet[1]["push"])
             record = self.blobd.get(f"/v1/notifications/{id}").json()
             self.assertEqual(record["action_state"], state)
-            # A device whose answer was lost repeats its response, and the backend its pushes.
+            # A device whose answer was lost repeats its response, and the backend its pushes; also after another device's
+            # change, which the record then names.
             if "key" in response:
+                read = self.blobd.patch(f"/d/me/notifications/{id}", json={"read": True}, headers=self.backend.bearer(other))
+                self.assertNotEqual(read.json()["device"], record["device"])
                 self.assertEqual(self.backend.respond(id, device, **response).status_code, 200)
-                self.assertEqual(len(self.pushes(names[0], 3)), 3)
+                self.assertEqual([len(self.pushes(name, 3)) for name in names[:2]], [3, 3])
+                self.assertEqual(len(self.pushes(names[2])), 1)
 
     @unittest.skipIf(SWIFT, "nginx.conf is for the others")
     def test_a_device_reaches_blobd_and_the_backend_through_nginx_over_https(self):
@@ -333,7 +342,7 @@ class BackendTests(unittest.TestCase):
         # An answer elsewhere has the service worker close it, in place of a push that is still under way.
         self.backend.respond(id, device, action="default")
         again = self.pushes("pia-browser", 2)[1]
-        self.assertEqual(again["push"], {"notification": {"tag": id, "data": {"richId": id, "richState": "activated"}}})
+        self.assertEqual(again["push"], withdrawals(id, "activated")[2])
         self.assertEqual(again["fields"]["topic"], push["fields"]["topic"])
         # The browser is the last user's.
         self.browser("quin", "pia-browser")
@@ -500,6 +509,10 @@ class BackendTests(unittest.TestCase):
             ("POST", "/send", {"params": query, "content": b"text"}, 415, "not a JPEG, PNG, GIF or WebP"),
             ("POST", "/send", {"params": query, "content": bytes(10_000_001)}, 413, "10000001 bytes; the limit is 10000000"),
             ("POST", "/send", {"params": query | {"message": "m" * 10_000}, "content": PICTURE}, 400, "the limit is 4096"),
+            *PHP * [
+                ("POST", "/send?owner=ann&message=%ff", {"content": PICTURE}, 400, "message is not text in UTF-8"),
+                ("POST", "/send?owner[]=ann&message=m", {"content": PICTURE}, 400, "owner is not text in UTF-8"),
+            ],
         ):
             with self.subTest(path=path, words=words):
                 answer = http.request(method, path, **arguments)

@@ -26,12 +26,9 @@ if let payload = try await client.get("42") {
 
 // Follow the feed: all changes first, then those after the cursor. The second call waits for one.
 // (client.changes(of:since:) is an endless sequence of them, which reconnects.)
-let first = try await client.call(.changes(of: "ann", since: "0", limit: 100))
-for change in first.changes { print("change:", change.kind, change.id) }
+let cursor = try await follow("0")
 try await client.call(.patch("42", PatchRequest(isRead: true), device: "phone"))
-let second = try await client.call(
-    .changes(of: "ann", since: first.next, limit: 100, waitSeconds: 30))
-for change in second.changes { print("change:", change.kind, change.id, "by", change.device ?? "") }
+_ = try await follow(cursor, waitSeconds: 30)
 
 // A signed link, with which a device fetches by itself: through nginx from the device socket.
 let keys = try SigningKeys(
@@ -40,6 +37,16 @@ let expiry = Int64(Date().timeIntervalSince1970) + 3_600
 let link = try SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys)
 let answer = try get(link.text)
 print("by link:", answer.status, answer.byteCount, "bytes")
+
+/// Prints the changes after a cursor, page by page. Returns the cursor after them.
+func follow(_ cursor: String, waitSeconds: Int = 0) async throws -> String {
+    let page = try await client.call(
+        .changes(of: "ann", since: cursor, limit: 100, waitSeconds: waitSeconds))
+    for change in page.changes {
+        print("change: \(change.kind) \(change.id)\(change.device.map { " by \($0)" } ?? "")")
+    }
+    return page.hasMore ? try await follow(page.next) : page.next
+}
 
 /// What the device's side of nginx does: a request of HTTP/1.0, whose answer ends with the connection.
 func get(_ target: String) throws -> (status: String, byteCount: Int) {

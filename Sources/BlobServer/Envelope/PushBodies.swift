@@ -18,7 +18,8 @@ struct PushJSON {
     private static let fcmSecondsMax: Int64 = 28 * 86_400
 
     /// APNs: an `aps` dictionary and the app's own members. `content-available` wakes the app in the background;
-    /// with an alert `mutable-content` lets it change what is shown, and `category` chooses the buttons.
+    /// Apple allows no `alert`, `badge` or `sound` with it. With an alert, `mutable-content` lets the app change what is
+    /// shown, and `category` chooses the buttons.
     static func apns(_ record: Record, _ alert: PushAlert?, _ link: String?) -> PushJSON {
         var aps = Members()
         if let alert {
@@ -30,7 +31,6 @@ struct PushJSON {
             aps.add("category", record.details.category)
         } else {
             aps.add("content-available", .number(JSONNumber(1)))
-            aps.add("sound", .string(""))
         }
         var push = Members()
         push.add("aps", aps.object)

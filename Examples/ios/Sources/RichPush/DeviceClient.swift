@@ -63,6 +63,13 @@ public struct DeviceClient: Sendable {
         public let changes: [Change]
         /// The cursor after them.
         public let next: String
+        /// Whether there are more changes now.
+        public let hasMore: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case changes, next
+            case hasMore = "more"
+        }
     }
 
     /// A notification. Throws a ``Failure`` with 404 where it is gone.
