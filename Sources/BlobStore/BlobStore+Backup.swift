@@ -54,6 +54,7 @@ extension BlobStore {
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
     ) throws -> BackupHead {
         try options.check(directory)
+        try Rules.check(now: now)
         var reader = try BackupReader(from: read)
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)

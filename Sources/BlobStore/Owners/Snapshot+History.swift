@@ -81,6 +81,7 @@ extension Snapshot {
     public borrowing func history(
         of owner: RawSpan, _ query: HistoryQuery, asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {
+        try Rules.check(now: now)
         let revision = try counters().revision
         var page = HistoryPage(
             records: [], next: nil, cursor: FeedCursor(position: revision, base: 0))

@@ -6,6 +6,7 @@ extension Snapshot {
     public borrowing func record(
         for id: RawSpan, asOf now: Timestamp
     ) throws(StoreError) -> RecordLookup {
+        try Rules.check(now: now)
         guard let value = try lookup(id) else { return .missing }
         let view = try RecordView(value)
         try view.check(id: id)
@@ -20,6 +21,7 @@ extension Snapshot {
         after id: RawSpan, limit: Int, byteCountMax: Int = StoreLimits.pageByteCountMax,
         asOf now: Timestamp
     ) throws(StoreError) -> RecordPage {
+        try Rules.check(now: now)
         var page = RecordPage(records: [], next: nil)
         guard id.byteCount <= StoreLimits.idByteCountMax, limit > 0 else { return page }
         var budget = PageBudget(
