@@ -55,11 +55,12 @@ extension BlobStore {
     ) throws -> BackupHead {
         try options.check(directory)
         try Rules.check(now: now)
-        var reader = try BackupReader(from: read)
+        // Before the backup: what is wrong with the folder is not to be taken for a fault of it.
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         try requireNoStore(in: directory)
+        var reader = try BackupReader(from: read)
         try build(&reader, from: read, in: directory, options, asOf: now, .new, progress: progress)
         return reader.head
     }
