@@ -21,6 +21,14 @@ enum Rules {
         )
     }
 
+    /// How many entries a page may have: the same bounds as a daemon's.
+    static func check(limit: Int) throws(StoreError) {
+        guard limit >= 1, limit <= StoreLimits.feedPageLimitMax else {
+            throw refuse(
+                .limit, "is \(limit); it must be 1 to \(StoreLimits.feedPageLimitMax)")
+        }
+    }
+
     /// A moment at which something ends: after the present, and one that RFC 3339 can write.
     static func check(end moment: Timestamp, asOf now: Timestamp) throws(StoreError) {
         try check(now: now)
