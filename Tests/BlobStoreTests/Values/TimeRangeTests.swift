@@ -161,6 +161,7 @@ import Testing
 
     @Test("The first and the last moment are as good as any")
     func bounds() throws {
+        #expect(StoreLimits.expiryMillisecondsMax == RFC3339.millisecondsMax)
         let first = Timestamp(milliseconds: 0)
         try store.put("first", [1], seconds: 1, asOf: first)
         #expect(try store.record(for: "first", asOf: first)?.createdAt == first)
