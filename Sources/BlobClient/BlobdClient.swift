@@ -13,7 +13,7 @@ import Dispatch
 ///
 /// The actor runs on its own serial queue, where the blocking happens. It has one connection, which it makes when it
 /// first needs one and again after the daemon has closed it. Calls run one after another; for concurrent calls create
-/// several clients.
+/// several clients. Cancelling a task ends its call, with `cancelled`, and the connection.
 public actor BlobdClient {
     /// Where the actor's calls run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -23,28 +23,42 @@ public actor BlobdClient {
     private nonisolated let executor = QueueExecutor()
     private nonisolated let socketPath: String
     private nonisolated let options: BlobConnection.Options
+    private nonisolated let connect: @Sendable (SocketStop) throws(ClientError) -> BlobConnection
     private var connection: BlobConnection?
+    /// Ends the waits of the connection, and of those that replace it.
+    private var stop = SocketStop()
 
     /// Creates a client of the daemon at `socketPath`. It connects at the first call.
     public init(socketPath: String, options: BlobConnection.Options = .init()) {
+        self.init(socketPath: socketPath, options: options) { (stop) throws(ClientError) in
+            try BlobConnection.connect(to: socketPath, options: options, stop: stop)
+        }
+    }
+
+    init(
+        socketPath: String, options: BlobConnection.Options = .init(),
+        connect: @escaping @Sendable (SocketStop) throws(ClientError) -> BlobConnection
+    ) {
         self.socketPath = socketPath
         self.options = options
+        self.connect = connect
     }
 
     /// What the daemon says about itself: its version and its limits.
-    public func daemon() throws(ClientError) -> DaemonInfo {
-        try with { (connection) throws(ClientError) in connection.daemon }
+    public func daemon() async throws(ClientError) -> DaemonInfo {
+        try await with { (connection) throws(ClientError) in connection.daemon }
     }
 
     /// Asks whether the store can commit. Throws `refused` if it cannot.
-    public func ping() throws(ClientError) {
-        try with { (connection) throws(ClientError) in try connection.ping() }
+    public func ping() async throws(ClientError) {
+        try await with { (connection) throws(ClientError) in try connection.ping() }
     }
 
     /// Stores bytes for a notification. They are on the daemon's disk when this returns.
     @discardableResult
-    public func put(_ request: PutRequest, _ bytes: [UInt8]) throws(ClientError) -> PutReceipt {
-        try with { (connection) throws(ClientError) in
+    public func put(_ request: PutRequest, _ bytes: [UInt8]) async throws(ClientError) -> PutReceipt
+    {
+        try await with { (connection) throws(ClientError) in
             try connection.put(request, bytes.span.bytes)
         }
     }
@@ -53,8 +67,8 @@ public actor BlobdClient {
     /// or has expired.
     public func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
-    ) throws(ClientError) -> FetchedPayload? {
-        try ifThere { (connection) throws(ClientError) in
+    ) async throws(ClientError) -> FetchedPayload? {
+        try await ifThere { (connection) throws(ClientError) in
             try connection.get(id, part: part, range: range)
         }
     }
@@ -62,8 +76,8 @@ public actor BlobdClient {
     /// Fetches the bytes with this digest, or a range of them. Nil if they do not exist.
     public func getBlob(
         _ digest: PayloadDigest, range: WireRange? = nil
-    ) throws(ClientError) -> FetchedPayload? {
-        try ifThere { (connection) throws(ClientError) in
+    ) async throws(ClientError) -> FetchedPayload? {
+        try await ifThere { (connection) throws(ClientError) in
             try connection.getBlob(digest, range: range)
         }
     }
@@ -72,16 +86,16 @@ public actor BlobdClient {
     @discardableResult
     public func call<Answer: Sendable>(
         _ call: DaemonCall<Answer>
-    ) throws(ClientError) -> Answer {
-        try with { (connection) throws(ClientError) in try connection.call(call) }
+    ) async throws(ClientError) -> Answer {
+        try await with { (connection) throws(ClientError) in try connection.call(call) }
     }
 
     /// Makes a call and reads its answer. Nil if its subject does not exist, or has expired.
     @discardableResult
     public func call<Answer: Sendable>(
         ifPresent call: DaemonCall<Answer>
-    ) throws(ClientError) -> Answer? {
-        try ifThere { (connection) throws(ClientError) in try connection.call(call) }
+    ) async throws(ClientError) -> Answer? {
+        try await ifThere { (connection) throws(ClientError) in try connection.call(call) }
     }
 
     /// Closes the connection. The next call makes a new one.
@@ -108,11 +122,11 @@ public actor BlobdClient {
         }
     }
 
-    private func ifThere<T>(
+    private func ifThere<T: Sendable>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
-    ) throws(ClientError) -> T? {
+    ) async throws(ClientError) -> T? {
         do throws(ClientError) {
-            return try with(call)
+            return try await with(call)
         } catch {
             switch error {
             case .notFound, .expired: return nil
@@ -121,16 +135,37 @@ public actor BlobdClient {
         }
     }
 
-    /// Runs one call on the connection, which is replaced first if the daemon has closed it. Never sends anything
+    /// Makes one call, and ends it when its task is cancelled.
+    private func with<T: Sendable>(
+        _ call: (inout BlobConnection) throws(ClientError) -> T
+    ) async throws(ClientError) -> T {
+        if Task.isCancelled { throw .cancelled }
+        if stop.isStopped {
+            connection = nil
+            stop = SocketStop()
+        }
+        let stop = stop
+        let result = await withTaskCancellationHandler {
+            Result { () throws(ClientError) in try make(call) }
+        } onCancel: {
+            stop.stop()
+        }
+        if case .failure(let error) = result, stop.isStopped, error.endsConnection {
+            throw .cancelled
+        }
+        return try result.get()
+    }
+
+    /// Makes one call on the connection, which is replaced first if the daemon has closed it. Never sends anything
     /// twice.
-    private func with<T>(
+    private func make<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T {
         var current: BlobConnection
         if let kept = connection.take(), !kept.isFinished {
             current = kept
         } else {
-            current = try BlobConnection.connect(to: socketPath, options: options)
+            current = try connect(stop)
         }
         do throws(ClientError) {
             let result = try call(&current)

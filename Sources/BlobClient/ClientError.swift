@@ -30,6 +30,8 @@ public enum ClientError: Error, Sendable, Hashable {
     case timeout(milliseconds: Int)
     /// The daemon closed the connection; the text says at which point.
     case closed(String)
+    /// The task was cancelled before the answer: whether the daemon did what was asked is unknown.
+    case cancelled
     /// More requests are unanswered than the daemon allows: receive an answer first.
     case tooManyUnanswered(limit: Int)
     /// The source of a payload supplied too few or too many bytes.
@@ -72,6 +74,8 @@ extension ClientError: CustomStringConvertible {
             "timeout: no progress for \(Double(milliseconds) / 1_000) s"
         case .closed(let when):
             "the daemon closed the connection \(when)"
+        case .cancelled:
+            "the call was cancelled"
         case .tooManyUnanswered(let limit):
             "too many unanswered requests: the limit is \(limit); receive an answer first"
         case .source(let what):

@@ -99,7 +99,9 @@ func readDocument<Value>(
 /// The method of a call.
 public typealias CallMethod = Call.Method
 
-/// What must hold for the notification or the category for a call to be carried out.
+/// What must hold for the notification or the category for a call to be carried out; otherwise the call throws
+/// `preconditionFailed`. `.none`: nothing; `.revision(7)`: it exists, with this revision; `.exists`: it exists;
+/// `.absent`: it does not.
 public typealias CallCondition = Call.Condition
 
 enum DocumentType {

@@ -12,7 +12,8 @@ extension BlobStore {
     ///   - now: the time that the backup is of.
     ///   - progress: told of the bytes so far, and of all.
     ///   - write: takes at most about 1 MiB. No snapshot is open then. What it throws ends the backup.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: no reader takes the backup then.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: no reader takes the backup then. What `write`
+    ///   throws.
     @discardableResult
     public func backUp(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
@@ -54,11 +55,13 @@ extension BlobStore {
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
     ) throws -> BackupHead {
         try options.check(directory)
-        var reader = try BackupReader(from: read)
+        try Rules.check(now: now)
+        // Before the backup: what is wrong with the folder is not to be taken for a fault of it.
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         try requireNoStore(in: directory)
+        var reader = try BackupReader(from: read)
         try build(&reader, from: read, in: directory, options, asOf: now, .new, progress: progress)
         return reader.head
     }
@@ -68,7 +71,7 @@ extension BlobStore {
     /// the old one's place, and a power cut leaves one of them.
     ///
     /// - Returns: bytes that the file takes on the disk, before and after.
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it. The store is then as it was.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it, and others. The store is then as it was.
     public static func compact(
         at directory: String, options: Options = Options(), asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }

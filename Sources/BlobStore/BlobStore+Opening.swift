@@ -50,6 +50,11 @@ extension BlobStore {
     /// Opens the store in `directory` for reading, alongside a daemon or alone. It has all that a daemon acknowledged
     /// before; what is acknowledged later is seen within a second. It may be on a read-only mount, and the writer in
     /// another container: a snapshot is known by a lock on `data.mdb`, which costs about a microsecond.
+    ///
+    /// A process has a store open once, for writing or for reading: share that one, which all threads may read.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also where this process has the store open already;
+    ///   ``StoreError/damaged(path:reason:)``.
     public static func openReadOnly(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {

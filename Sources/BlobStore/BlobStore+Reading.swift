@@ -14,7 +14,7 @@ extension BlobStore {
         return try body(try makeUnkeptSnapshot())
     }
 
-    /// For a `body` that throws errors of its own.
+    /// For a `body` that throws errors of its own. Throws those, and ``StoreError/readersFull``.
     @_disfavoredOverload
     @inlinable
     public func withSnapshot<Result>(
@@ -49,6 +49,7 @@ extension BlobStore {
     /// thing in `body`: while it runs, no space that it can see is used again.
     ///
     /// - Returns: nil when there is no such part, or it has expired at `now`.
+    /// - Throws: ``StoreError``; what `body` throws.
     @inlinable
     public func withPayload<Result>(
         for id: String, part: String = "payload", asOf now: Timestamp,

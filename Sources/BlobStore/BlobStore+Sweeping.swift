@@ -65,6 +65,7 @@ extension BlobStore {
     private func due(
         asOf now: Timestamp
     ) throws(StoreError) -> (hasEntry: Bool, hasCategoryEdit: Bool) {
+        try Rules.check(now: now)
         let snapshot = try makeSnapshot()
         return (
             try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,

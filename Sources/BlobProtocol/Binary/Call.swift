@@ -6,15 +6,15 @@ public enum Call {
     /// The method: those of HTTP with a number here, 1 to 5.
     public typealias Method = HTTPMethod
 
-    /// What must hold for the notification for the call to be carried out.
+    /// What must hold for the notification or the category for the call to be carried out.
     public enum Condition: Sendable, Hashable {
         /// Nothing.
         case none
-        /// The notification has this revision.
+        /// It exists, with this revision.
         case revision(UInt64)
-        /// The notification does not exist.
+        /// It does not exist.
         case absent
-        /// The notification exists.
+        /// It exists.
         case exists
 
         /// The flags for the frame's header.

@@ -112,6 +112,7 @@ struct BackupWriter: ~Copyable {
 
     /// Copies the tables, and has all blobs kept whose chunks come later.
     private mutating func begin() throws(StoreError) -> BackupHead {
+        try Rules.check(now: now)
         let (counters, format) = try core.withSnapshot { (snapshot) throws(StoreError) in
             let counters = try snapshot.counters()
             if case .base = purpose {

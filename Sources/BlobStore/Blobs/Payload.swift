@@ -54,7 +54,7 @@ public struct Payload: ~Escapable {
     }
 
     /// Calls `body` with the bytes as given, piece by piece. Those stored as given are borrowed in place; coded
-    /// ones are inflated into a buffer of 64 KiB. May throw after some pieces.
+    /// ones are inflated into a buffer of 64 KiB. May throw after some pieces: ``StoreError``, and what `body` throws.
     public func forEachPiece(_ body: (RawSpan) throws -> Void) throws {
         switch coding {
         case .identity:

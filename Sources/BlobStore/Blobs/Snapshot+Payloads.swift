@@ -9,6 +9,7 @@ extension Snapshot {
     public borrowing func payload(
         for id: RawSpan, part: RawSpan, asOf now: Timestamp
     ) throws(StoreError) -> PayloadLookup {
+        try Rules.check(now: now)
         guard let value = try lookup(id) else { return .missing }
         let record = try RecordView(value)
         let isVerified = unretainedStore._withUnsafeGuaranteedRef {
@@ -82,6 +83,7 @@ extension Snapshot {
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp
     ) throws(StoreError) -> PayloadLookup {
+        try Rules.check(now: now)
         guard let entry = try blobEntry(digest), !store.isLost(entry.blob) else {
             return .missing
         }

@@ -134,12 +134,12 @@ public final class FeedWatch: Sendable {
     public var count: Int { state.withLock { $0.slotCount } }
 
     /// How many of that owner have a slot.
-    public func count(ofOwner owner: [UInt8]) -> Int {
+    func count(ofOwner owner: [UInt8]) -> Int {
         state.withLock { $0.ownerSlots[owner, default: 0] }
     }
 
     /// How many of that peer have a slot.
-    public func count(ofPeer peer: UInt32) -> Int {
+    func count(ofPeer peer: UInt32) -> Int {
         state.withLock { $0.peerSlots[peer, default: 0] }
     }
 

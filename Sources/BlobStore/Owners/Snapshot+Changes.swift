@@ -2,7 +2,8 @@ internal import Bytes
 internal import LMDB
 
 extension Snapshot {
-    /// Changes of an owner's notifications after `start`, in the order of their commits, each notification once.
+    /// Changes of an owner's notifications after `start`, in the order of their commits, each notification once; at most
+    /// `limit` of them (1…1,000).
     ///
     /// One seek, then one lookup for each notification that is there, all past what is remembered for fetches. A
     /// page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks at
@@ -16,6 +17,7 @@ extension Snapshot {
         byteCountMax: Int = StoreLimits.pageByteCountMax,
         matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
+        try Rules.check(limit: limit)
         let counters = try counters()
         let begin = try cursor(of: owner, from: start, counters)
         var page = FeedPage(
@@ -24,7 +26,6 @@ extension Snapshot {
         // Nothing is after the last change, so this is also right for what begins there.
         let (first, overflow) = begin.position.addingReportingOverflow(1)
         guard !overflow, Self.mayBeOwner(owner) else { return page }
-        let limit = min(max(limit, 1), StoreLimits.feedPageLimitMax)
         var walk = try OwnerWalk(self, prefix: IndexKeys.prefix(.sequence, owner))
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.feedEntriesLookedAtMax,

@@ -2,7 +2,7 @@ internal import LMDB
 
 /// Which of an owner's notifications.
 public struct HistoryQuery: Sendable, Hashable {
-    /// How many at the most, 1…1,000; what is beyond counts as the nearest of them.
+    /// How many at the most, 1…1,000.
     public var limit = 100
     /// Those older than this cursor.
     public var before: HistoryToken?
@@ -81,11 +81,12 @@ extension Snapshot {
     public borrowing func history(
         of owner: RawSpan, _ query: HistoryQuery, asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {
+        try Rules.check(now: now)
+        try Rules.check(limit: query.limit)
         let revision = try counters().revision
         var page = HistoryPage(
             records: [], next: nil, cursor: FeedCursor(position: revision, base: 0))
         guard Self.mayBeOwner(owner), query.mayMatch else { return page }
-        let limit = min(max(query.limit, 1), StoreLimits.feedPageLimitMax)
         let sequencePrefix = IndexKeys.prefix(.sequence, owner)
         // Walks the group's members where one is named, and finds each among all.
         var all = try OwnerWalk(self, prefix: sequencePrefix)
@@ -93,7 +94,7 @@ extension Snapshot {
             self,
             prefix: query.filter.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
         var budget = PageBudget(
-            countMax: limit, entryCountMax: StoreLimits.historyEntriesLookedAtMax,
+            countMax: query.limit, entryCountMax: StoreLimits.historyEntriesLookedAtMax,
             byteCountMax: query.byteCountMax)
         var last: UInt64 = 0
         var isThere = try walk.seek(below: query.before?.sequence ?? .max)

@@ -6,6 +6,7 @@ extension Snapshot {
     public borrowing func record(
         for id: RawSpan, asOf now: Timestamp
     ) throws(StoreError) -> RecordLookup {
+        try Rules.check(now: now)
         guard let value = try lookup(id) else { return .missing }
         let view = try RecordView(value)
         try view.check(id: id)
@@ -15,13 +16,15 @@ extension Snapshot {
 
     /// Copies of the records after `id`, by the ids' bytes; expired ones are left out. A page has at most
     /// ``StoreLimits/pageByteCountMax`` stored bytes, and looks at ``StoreLimits/listEntriesLookedAtMax`` records.
-    /// So it may have fewer than `limit`, or none, and yet not be the last: its `next` tells.
+    /// So it may have fewer than `limit` (1…1,000), or none, and yet not be the last: its `next` tells.
     public borrowing func records(
         after id: RawSpan, limit: Int, byteCountMax: Int = StoreLimits.pageByteCountMax,
         asOf now: Timestamp
     ) throws(StoreError) -> RecordPage {
+        try Rules.check(now: now)
+        try Rules.check(limit: limit)
         var page = RecordPage(records: [], next: nil)
-        guard id.byteCount <= StoreLimits.idByteCountMax, limit > 0 else { return page }
+        guard id.byteCount <= StoreLimits.idByteCountMax else { return page }
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.listEntriesLookedAtMax,
             byteCountMax: byteCountMax)

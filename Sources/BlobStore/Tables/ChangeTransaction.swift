@@ -48,6 +48,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
     private(set) var freeDiskByteCount: Int?
 
     init(_ store: StoreCore, asOf now: Timestamp) throws(StoreError) {
+        try Rules.check(now: now)
         let begun = try TableWriter(store)
         counters = try Self.counters(begun, store.tables)
         begin = Mark(

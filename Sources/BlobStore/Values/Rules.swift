@@ -4,8 +4,34 @@ internal import Notifications
 
 /// Rules for what notifications say that do not depend on what is stored.
 enum Rules {
+    /// The present, as a caller says it: from 1970 on, and one that RFC 3339 can write. A record has no other as its
+    /// creation, and reading one asks for that, too. All changes, reads, sweeps and backups ask first.
+    @inline(__always)
+    static func check(now: Timestamp) throws(StoreError) {
+        // Negative ones are the largest.
+        guard UInt64(bitPattern: now.milliseconds) <= UInt64(StoreLimits.expiryMillisecondsMax)
+        else { throw refuse(now: now) }
+    }
+
+    @inline(never)
+    private static func refuse(now: Timestamp) -> StoreError {
+        refuse(
+            .now,
+            "is \(now.milliseconds) ms since 1970; it must be from 0 to \(StoreLimits.expiryMillisecondsMax), before the year 10000"
+        )
+    }
+
+    /// How many entries a page may have: the same bounds as a daemon's.
+    static func check(limit: Int) throws(StoreError) {
+        guard limit >= 1, limit <= StoreLimits.feedPageLimitMax else {
+            throw refuse(
+                .limit, "is \(limit); it must be 1 to \(StoreLimits.feedPageLimitMax)")
+        }
+    }
+
     /// A moment at which something ends: after the present, and one that RFC 3339 can write.
     static func check(end moment: Timestamp, asOf now: Timestamp) throws(StoreError) {
+        try check(now: now)
         // Not before 1970 either: such a key would sort after all others.
         guard moment > now, moment.milliseconds > 0,
             moment.milliseconds <= StoreLimits.expiryMillisecondsMax

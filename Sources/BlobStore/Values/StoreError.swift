@@ -106,6 +106,8 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case richType = "rich type"
         case message, title, app
         case expiry
+        /// The moment of a change or a read, `asOf`.
+        case now = "current time"
         case payload
         case category, group, actions, data, device, record, response, parts, limit
         case displayTTL = "display ttl"

@@ -1,4 +1,3 @@
-internal import Bytes
 internal import Notifications
 
 /// Every limit of the store, in one place.
@@ -99,7 +98,7 @@ public enum StoreLimits {
         watcherCountMax - watcherCountMax / 4
     }
     /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
-    public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
+    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
 
     /// Bytes of a payload, unless the store is opened with another limit.
     public static let payloadByteCountMaxDefault = 64 << 20

@@ -1,4 +1,5 @@
-/// A moment of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z. The store has no clock of its own.
+/// A moment of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z. The store has no clock of its own. It
+/// refuses moments before 1970 and from the year 10000 on (``StoreError/invalid(_:)``).
 public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var milliseconds: Int64

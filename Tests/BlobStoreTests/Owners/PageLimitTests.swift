@@ -58,6 +58,26 @@ import Testing
         #expect(pageCount >= Self.count * 20_000 / StoreLimits.pageByteCountMax)
     }
 
+    /// A list of none had no next, as if it were the last one, and all else took the nearest limit.
+    @Test(
+        "A limit that a daemon refuses is refused by every page", arguments: [.min, 0, 1_001, .max])
+    func refusedLimit(limit: Int) throws {
+        var query = HistoryQuery()
+        query.limit = limit
+        let errors = [
+            try failure { _ = try store.history(of: "anna", query, asOf: noon) },
+            try failure { _ = try store.changes(of: "anna", from: .beginning, limit: limit) },
+            try failure {
+                try store.withSnapshot { (snapshot) throws(StoreError) in
+                    _ = try snapshot.records(after: RawSpan(), limit: limit, asOf: noon)
+                }
+            },
+        ]
+        for error in errors {
+            #expect(error.description == "the limit is \(limit); it must be 1 to 1000")
+        }
+    }
+
     @Test("A list over many that have expired ends, and goes on behind them")
     func expired() throws {
         let count = StoreLimits.listEntriesLookedAtMax + 10
