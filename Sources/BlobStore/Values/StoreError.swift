@@ -106,7 +106,7 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case richType = "rich type"
         case message, title, app
         case expiry
-        case payload
+        case payload, document
         case category, group, actions, data, device, record, response, parts, limit
         case displayTTL = "display ttl"
         case responseKey = "response key"
