@@ -151,7 +151,8 @@ public struct NotificationChange: Sendable, Hashable {
     }
 }
 
-/// A page of an owner's feed, in the order of the changes. Each notification occurs once.
+/// A page of an owner's feed, in the order of the changes. A notification occurs once for each app that it was in: after
+/// a move to another app, as `deleted`, and then with its latest change in the present app.
 public struct ChangePage: Sendable, Hashable {
     /// The changes.
     public let changes: [NotificationChange]

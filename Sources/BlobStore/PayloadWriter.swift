@@ -56,7 +56,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
             throw .invalid(
                 InvalidInput(
                     field: .payload,
-                    reason: "is over the limit of \(limit) bytes"))
+                    reason: "is over the limit of \(limit) bytes", limit: limit))
         }
         if coding == .identity { hash.update(bytes) }
         let byteCount = byteCount + bytes.byteCount

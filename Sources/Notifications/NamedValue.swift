@@ -68,15 +68,15 @@ public enum ContentExtensionAnswer: UInt8, NamedValue {
 
 /// The kind of a change in a feed.
 public enum ChangeKind: UInt8, NamedValue {
-    /// The notification was published, or moved to this owner.
+    /// The notification was published, or moved to this owner or to another of its apps.
     case published
     /// It was changed, or replaced.
     case updated
-    /// It was deleted, or moved to another owner.
+    /// It was deleted, or moved to another owner or app.
     case deleted
     /// It expired.
     case expired
-    /// It was changed and does not match the feed's filter. Ignore it unless the local copy contains it.
+    /// It was published or changed and does not match the feed's filter. Ignore it unless the local copy contains it.
     case left
     /// A category named by a notification of the owner was set or removed.
     case category

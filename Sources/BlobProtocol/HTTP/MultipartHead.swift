@@ -6,6 +6,8 @@ package struct MultipartHead: Sendable, Hashable {
     package var name: [UInt8]
     package var mediaType: String? { type?.text }
     package var type: MediaType?
+    /// Whether it has a file's name, which is not empty.
+    package var isFile = false
 
     /// Parses the field lines of a head (RFC 7578, section 4), whose line ends and sizes are already checked.
     init(_ bytes: RawSpan) throws(ProtocolError) {
@@ -19,7 +21,7 @@ package struct MultipartHead: Sendable, Hashable {
             let fieldName = field.of(line)
             if fieldName.equalsIgnoringCase("content-disposition") {
                 guard name == nil else { throw Self.twice("Content-Disposition") }
-                name = try Self.name(value.of(line))
+                (name, isFile) = try Self.disposition(value.of(line))
             } else if fieldName.equalsIgnoringCase("content-type") {
                 guard type == nil else { throw Self.twice("Content-Type") }
                 type = try MediaType(onWire: value.of(line))
@@ -43,23 +45,32 @@ package struct MultipartHead: Sendable, Hashable {
         return (Slice(offset: 0, count: index), value)
     }
 
-    /// The name in `form-data; name="…"`. A file's name and other parameters are ignored.
-    private static func name(_ value: RawSpan) throws(ProtocolError) -> [UInt8] {
+    /// The name in `form-data; name="…"`, and whether a file's name is given. Other parameters are ignored.
+    private static func disposition(
+        _ value: RawSpan
+    ) throws(ProtocolError) -> (name: [UInt8], isFile: Bool) {
         var parameters = MediaParameters(value)
         guard parameters.type.of(value).equalsIgnoringCase("form-data") else {
             throw ProtocolError(
                 .badMultipart, "a part's Content-Disposition is not form-data")
         }
         var name: [UInt8]?
+        var isFile = false
         while let parameter = try parameters.next(value) {
-            guard parameter.name.of(value).equalsIgnoringCase("name") else { continue }
+            let parameterName = parameter.name.of(value)
+            if parameterName.equalsIgnoringCase("filename")
+                || parameterName.equalsIgnoringCase("filename*")
+            {
+                isFile = isFile || !parameter.value.isEmpty
+            }
+            guard parameterName.equalsIgnoringCase("name") else { continue }
             try require(name == nil, .badMultipart, "a part has two names")
             name = parameter.value
         }
         guard let name, !name.isEmpty else {
             throw ProtocolError(.badMultipart, "a part has no name")
         }
-        return name
+        return (name, isFile)
     }
 
     /// Only encodings that leave the bytes unchanged are accepted (RFC 7578, section 4.7).

@@ -100,8 +100,10 @@ package struct DocumentObject {
     }
 
     /// A whole number (``JSONNumber/integer``). Throws `code` for another number.
+    /// - Parameter setting: what sets the upper bound; nil: it is fixed.
     package func number(
-        _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode
+        _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode,
+        setting: StaticString? = nil
     ) throws(ProtocolError) -> Int64? {
         guard let value = self[name] else { return nil }
         guard case .number(let number) = value else {
@@ -109,9 +111,7 @@ package struct DocumentObject {
         }
         guard let integer = number.integer, bounds.contains(integer) else {
             throw ProtocolError(
-                code,
-                "\(name) is \(number.text.excerpt); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
-                limit: Int(clamping: bounds.upperBound))
+                code, "\(name) is \(number.text.excerpt)", outside: bounds, setting: setting)
         }
         return integer
     }
@@ -223,6 +223,17 @@ extension NotificationAction {
 }
 
 extension ProtocolError {
+    /// For a number that is none, or outside its bounds. `found` says which it is.
+    package init(
+        _ code: ErrorCode, _ found: String, outside bounds: ClosedRange<Int64>,
+        setting: StaticString? = nil
+    ) {
+        self.init(
+            code,
+            "\(found); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)\(setting.map { " (\($0))" } ?? "")",
+            limit: Int(clamping: bounds.upperBound))
+    }
+
     package static func wrongType(
         _ name: String, _ wanted: String, _ value: JSONValue
     ) -> ProtocolError {
@@ -240,10 +251,12 @@ extension ProtocolError {
 
     package init(_ error: JSONError) {
         switch error.kind {
-        case .syntax, .tooMany: self.init(.badJSON, error.description)
+        case .syntax: self.init(.badJSON, error.description)
+        case .tooMany:
+            self.init(.badJSON, error.description, limit: JSONLimits().memberCountMax)
         case .notUTF8: self.init(.notUTF8, error.description)
         case .duplicateKey: self.init(.duplicateKey, error.description)
-        case .tooDeep: self.init(.tooDeep, error.description)
+        case .tooDeep: self.init(.tooDeep, error.description, limit: JSONLimits().depthMax)
         case .tooLong:
             self.init(
                 .payloadTooLarge, error.description, limit: WireLimits.documentByteCountMax)

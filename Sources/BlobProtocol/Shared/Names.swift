@@ -56,7 +56,7 @@ extension ErrorCode {
             case "platforms": .badPlatform
             case "response key": .badResponse
             case "content coding": .badCoding
-            case "payload": .payloadTooLarge
+            case "payload", "document": .payloadTooLarge
             case "record": .recordTooLarge
             case "parts": .tooManyParts
             case "token": .badQuery

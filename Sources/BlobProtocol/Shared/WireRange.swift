@@ -43,6 +43,14 @@ public enum WireRange: Sendable, Hashable {
         }
     }
 
+    /// The range in error messages.
+    package var words: String {
+        switch self {
+        case .from(let first, _): "from byte \(first) on"
+        case .suffix(let count): "of the last \(count) bytes"
+        }
+    }
+
     /// The result of the range for a payload of `byteCount` bytes.
     public func resolve(byteCount: UInt64) -> ResolvedRange {
         switch self {

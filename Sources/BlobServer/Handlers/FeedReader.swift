@@ -6,7 +6,7 @@ import Bytes
 final class FeedReader {
     var query: FeedQuery
     let form: PendingReply.Form
-    /// nil before the first look that found nothing.
+    /// A stream has one from its first look on, a wait only after a look that found nothing.
     var registration: FeedRegistration?
     var isDue = true
     /// A wait: when to answer, with or without changes. A stream: when the next heartbeat is due.
@@ -24,7 +24,7 @@ final class FeedReader {
         with watch: FeedWatch, for address: ConnectionAddress, _ peer: Peer
     ) throws(StoreError) -> FeedRegistration {
         if let registration { return registration }
-        // Called on the committing thread: it only posts a message.
+        // Called on the thread that made the change: it only posts a message.
         let registration = try watch.register(
             Array(query.owner.utf8), peer: peer.userID
         ) { address.post(.feedChanged) }
@@ -38,7 +38,8 @@ struct FeedQuery: Sendable {
     var start: FeedStart
     var limit: Int
     var waitSeconds: Int
-    /// Which changes come with their record; the others are reported as left.
+    /// Which notifications come with their record. Another that was changed is reported as left, unless it is of
+    /// another app than the filter's; one that is gone, as gone.
     var filter = RecordFilter()
     /// What a device presented, without which it may not read; nil: a backend.
     var grant: DeviceGrant?

@@ -4,7 +4,7 @@ import Bytes
 
 struct LifetimeRules: Sendable {
     /// How long an unreferenced blob is kept unless its publisher specifies a time, in seconds.
-    static let holdSeconds = 3_600
+    static let holdSeconds: Int64 = 3_600
 
     private let secondsMax: Int64
     let usualSeconds: Int64
@@ -13,6 +13,9 @@ struct LifetimeRules: Sendable {
         secondsMax = limits.ttlSecondsMax
         usualSeconds = limits.defaultTTLSeconds
     }
+
+    /// What a `ttl` may be.
+    var ttlSecondsBounds: ClosedRange<Int64> { 1...secondsMax }
 
     /// The chosen expiry, checked against the limits and the time; nil if none was given.
     func chosen(

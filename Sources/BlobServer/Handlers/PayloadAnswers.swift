@@ -94,11 +94,11 @@ struct Selection {
         return Selection(lower: 0, upper: blob.storedByteCount, coding: .gzip)
     }
 
-    /// Throws `bad_range`. `place` is where the range begins, for the message.
+    /// Throws `bad_range`.
     func narrowed(
-        to range: ResolvedRange, of blob: BlobReference, beginning place: @autoclosure () -> String
+        to resolved: ResolvedRange, of range: WireRange?, _ blob: BlobReference
     ) throws(ProtocolError) -> Selection {
-        switch range {
+        switch resolved {
         case .whole: return self
         case .partial(let lower, let upper):
             // Both are at most the payload's size, which is an Int.
@@ -107,7 +107,7 @@ struct Selection {
         case .unsatisfiable:
             throw ProtocolError(
                 .badRange,
-                "the range begins \(place()); the payload is \(blob.byteCount) bytes long",
+                "the range \(range?.words ?? "") has no byte of the payload, which is \(blob.byteCount) bytes long",
                 limit: blob.byteCount)
         }
     }
@@ -207,7 +207,7 @@ extension HTTPRequest {
             // Its tag is the one that the client has (RFC 9110, section 15.4.5).
             return Selection(status: 304, lower: 0, upper: 0, coding: named)
         }
-        return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
+        return try whole.narrowed(to: resolved, of: head.range, blob)
     }
 
     /// Ends the head of an answer with a linked body, after the value of the last field.

@@ -25,6 +25,9 @@ extension ProtocolError {
 }
 
 extension ProblemMember {
+    /// Of a `payload_too_large`: the limit follows from this setting.
+    static let maxPayload = ProblemMember("setting", .text("max-payload"))
+
     fileprivate static func changed(by change: LongChange) -> ProblemMember {
         ProblemMember("changed", .number(UInt64(change.changed)))
     }
@@ -46,6 +49,7 @@ extension ProtocolError {
         switch error {
         case .invalid(let input):
             self.init(ErrorCode(ofField: input.name), input.description, limit: input.limit)
+            if input.field == .payload { members = [.maxPayload] }
         case .full:
             self.init(
                 .full, "no space left; delete notifications, or enlarge the disk or --map-size"

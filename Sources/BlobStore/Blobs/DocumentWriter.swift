@@ -50,7 +50,7 @@ public struct DocumentWriter: ~Copyable, Sendable {
     private static func decoded(
         _ content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
     ) throws(StoreError) -> [UInt8] {
-        let decoder = try GzipDecoder(container, byteCountMax: byteCountMax)
+        let decoder = try GzipDecoder(container, byteCountMax: byteCountMax, of: .document)
         var bytes: [UInt8] = []
         try content.forEachChunk { (_, chunk) throws(StoreError) in
             try decoder.decode(chunk.span.bytes) { (piece) throws(StoreError) in

@@ -13,14 +13,20 @@ final class GzipDecoder {
     private(set) var memberCount = 0
     private(set) var byteCount = 0
     private let byteCountMax: Int
+    private let field: InvalidInput.Field
 
     /// The longest piece that is handed on.
     static let pieceByteCount = 64 << 10
 
-    /// - Parameter byteCountMax: more bytes must not come out.
-    init(_ container: Container = .gzip, byteCountMax: Int) throws(StoreError) {
+    /// - Parameters:
+    ///   - byteCountMax: more bytes must not come out.
+    ///   - field: what is decoded, for the error then.
+    init(
+        _ container: Container = .gzip, byteCountMax: Int, of field: InvalidInput.Field = .payload
+    ) throws(StoreError) {
         self.container = container
         self.byteCountMax = byteCountMax
+        self.field = field
         do throws(ZStream.NoMemory) {
             stream = try ZStream(inflating: container == .gzip ? .gzip : .zlib)
         } catch {
@@ -69,9 +75,9 @@ final class GzipDecoder {
                 guard produced <= byteCountMax - byteCount else {
                     throw .invalid(
                         InvalidInput(
-                            field: .payload,
+                            field: field,
                             reason: "is over the limit of \(byteCountMax) bytes "
-                                + "when decompressed"))
+                                + "when decompressed", limit: byteCountMax))
                 }
                 byteCount += produced
                 // A second reference, gone before the next piece is written.

@@ -18,7 +18,8 @@ extension ChangeTransaction {
             return .refused(
                 Rules.refuse(
                     .category,
-                    "\"\(category.name)\" is over the limit of \(StoreLimits.categoryCountMax) categories"
+                    "\"\(category.name)\" is over the limit of \(StoreLimits.categoryCountMax) categories",
+                    limit: StoreLimits.categoryCountMax
                 ))
         }
         counters.revision += 1

@@ -1,7 +1,8 @@
 internal import Bytes
 internal import LMDB
 
-// The only code that writes owners' keys. Each change of a record calls one of five functions.
+// The only code that writes the keys of owners' histories, feeds, groups and counts. A change of a record calls
+// `noteArrival`, `noteChange` or `noteDeparture`; one that moves it to another owner or app, the last and the first.
 
 extension ChangeTransaction {
     /// A record has come to its owner, with its revision set: it gets its place in history and feed, and in its

@@ -15,7 +15,7 @@ public struct FeedChange: Sendable {
     public var revision: UInt64
     /// The device that made it, if it said so.
     public var device: String?
-    /// A copy of the record; nil when it is gone, or left.
+    /// Of the kinds `published` and `updated`: a copy of the record. Otherwise nil.
     public var record: Record?
     /// Of the kind `category`: the category as it is now; nil when it is gone.
     public var category: Category?
@@ -25,7 +25,8 @@ public struct FeedChange: Sendable {
     public var cursor: FeedCursor
 }
 
-/// A stretch of a feed, in the order of the commits, each notification once.
+/// A stretch of a feed in one snapshot, in the order of the commits. A notification is in it once for each app that it
+/// has been of: one that moved to another app is `deleted`, and after that what it is in its present app.
 public struct FeedPage: Sendable {
     /// At most as many as were asked for.
     public var changes: [FeedChange]

@@ -64,7 +64,7 @@ public final class FeedWatch: Sendable {
     /// - Parameters:
     ///   - owner: whose changes it waits for.
     ///   - peer: whose slot it is, such as a user's number; nil: it counts for no peer.
-    ///   - wake: called on the committing thread, once for each time it was waited for. It must be quick and must
+    ///   - wake: called on the thread that made the change, once for each time it was waited for. It must be quick and must
     ///     not call the store.
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(

@@ -3,7 +3,8 @@ internal import Bytes
 /// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
 ///
 /// A feed with a filter tells what changed and does not match as `left`, so that a copy of what matches stays
-/// right. Cursors do not carry the filter: another one begins with the history.
+/// right. A copy of what was deleted needs an app for that: what moved to another app is deleted there, and then has left.
+/// Nothing tells when a deletion is forgotten. Cursors do not carry the filter: another one begins with the history.
 public struct RecordFilter: Sendable, Hashable {
     /// Whether notifications are there.
     public enum Status: String, Sendable, Hashable, CaseIterable {

@@ -2,8 +2,8 @@ internal import Bytes
 internal import LMDB
 
 extension Snapshot {
-    /// Changes of an owner's notifications after `start`, in the order of their commits, each notification once; at most
-    /// `limit` of them (1…1,000).
+    /// Changes of an owner's notifications after `start`, in the order of their commits: of each notification the latest
+    /// in each app that it has been of (``FeedPage``); at most `limit` of them (1…1,000).
     ///
     /// One seek, then one lookup for each notification that is there, all past what is remembered for fetches. A
     /// page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks at

@@ -25,7 +25,8 @@ extension ChangeTransaction {
         guard value.count <= StoreLimits.recordByteCountMax else {
             throw Rules.refuse(
                 .record,
-                "is \(value.count) bytes long; the limit is \(StoreLimits.recordByteCountMax)")
+                "is \(value.count) bytes long; the limit is \(StoreLimits.recordByteCountMax)",
+                limit: StoreLimits.recordByteCountMax)
         }
         try transaction.set(
             record.id.utf8.span.bytes, to: value.span.bytes, in: tables.notifications)

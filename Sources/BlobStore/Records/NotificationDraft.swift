@@ -92,7 +92,8 @@ extension NotificationDraft {
     func checkParts() throws(StoreError) {
         guard parts.count <= StoreLimits.partCountMax else {
             throw Rules.refuse(
-                .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)")
+                .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)",
+                limit: StoreLimits.partCountMax)
         }
         for (index, part) in parts.enumerated() {
             try TextKind.part.check(part.name)

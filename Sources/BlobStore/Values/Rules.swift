@@ -51,7 +51,8 @@ enum Rules {
         guard seconds <= StoreLimits.displayTTLSecondsMax else {
             throw refuse(
                 .displayTTL,
-                "is \(seconds) seconds; the limit is \(StoreLimits.displayTTLSecondsMax)")
+                "is \(seconds) seconds; the limit is \(StoreLimits.displayTTLSecondsMax)",
+                limit: Int(StoreLimits.displayTTLSecondsMax))
         }
     }
 
@@ -59,7 +60,8 @@ enum Rules {
         guard count > 0, count <= StoreLimits.dataByteCountMax else {
             throw refuse(
                 .data,
-                "is \(count) bytes long; it must have 1 to \(StoreLimits.dataByteCountMax) bytes")
+                "is \(count) bytes long; it must have 1 to \(StoreLimits.dataByteCountMax) bytes",
+                limit: StoreLimits.dataByteCountMax)
         }
     }
 
@@ -75,7 +77,8 @@ enum Rules {
     static func check(platforms: [String]) throws(StoreError) {
         guard platforms.count <= StoreLimits.platformCountMax else {
             throw refuse(
-                .platforms, "are \(platforms.count); the limit is \(StoreLimits.platformCountMax)")
+                .platforms, "are \(platforms.count); the limit is \(StoreLimits.platformCountMax)",
+                limit: StoreLimits.platformCountMax)
         }
         for (index, platform) in platforms.enumerated() {
             try TextKind.platform.check(platform)
@@ -89,7 +92,8 @@ enum Rules {
     static func check(_ actions: [NotificationAction]) throws(StoreError) {
         guard actions.count <= StoreLimits.actionCountMax else {
             throw refuse(
-                .actions, "are \(actions.count); the limit is \(StoreLimits.actionCountMax)")
+                .actions, "are \(actions.count); the limit is \(StoreLimits.actionCountMax)",
+                limit: StoreLimits.actionCountMax)
         }
         for (index, action) in actions.enumerated() {
             let identifier = action.identifier
@@ -104,8 +108,10 @@ enum Rules {
         }
     }
 
-    static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {
-        .invalid(InvalidInput(field: field, reason: reason))
+    static func refuse(
+        _ field: InvalidInput.Field, _ reason: String, limit: Int? = nil
+    ) -> StoreError {
+        .invalid(InvalidInput(field: field, reason: reason, limit: limit))
     }
 }
 

@@ -108,7 +108,7 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case expiry
         /// The moment of a change or a read, `asOf`.
         case now = "current time"
-        case payload
+        case payload, document
         case category, group, actions, data, device, record, response, parts, limit
         case displayTTL = "display ttl"
         case responseKey = "response key"

@@ -8,8 +8,9 @@ struct ChangesCommand: ParsableCommand {
         commandName: "changes",
         abstract: "Print a user's change feed.",
         discussion: """
-            Prints a table on a terminal, else one JSON document per line. Each notification appears once, \
-            with its latest change: published, updated, deleted or expired. A category that the user's notifications use appears when it is set or removed. The last line on \
+            Prints a table on a terminal, else one JSON document per line. Each notification appears \
+            with its latest change: published, updated, deleted or expired. One that moved to another app \
+            first appears as deleted. A category that the user's notifications use appears when it is set or removed. The last line on \
             standard error is the cursor: pass it as --since next time, and you miss no change. --follow \
             waits for changes, and reconnects when the daemon restarts.
 

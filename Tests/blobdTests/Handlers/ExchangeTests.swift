@@ -8,9 +8,19 @@ import Testing
         "Each request is answered as its table says",
         arguments: try table("Tests/Exchanges", atLeast: 18, ExchangeTable.all))
     func answers(table: ExchangeTable) throws {
-        let (lineCount, faults) = try table.run()
+        let lineCount = try table.run { Issue.record("\($0)") }
         #expect(lineCount > 10, "the table was not read")
-        for fault in faults { Issue.record("\(fault)") }
+    }
+
+    // The run ended with a line that waited in vain, and what was wrong before it was not said.
+    @Test("A fault is reported also if a later line ends the run")
+    func firstFault() {
+        var faults: [String] = []
+        let table = ExchangeTable(name: "made")
+        #expect(throws: TestFailure.self) {
+            try table.run("dialects: http\nGET /livez  → 404\n@nothing") { faults.append($0) }
+        }
+        #expect(faults.count == 1 && faults.first?.contains("it is 200") == true, "\(faults)")
     }
 
     // A column that was none of the patterns held wherever the body was not that text.

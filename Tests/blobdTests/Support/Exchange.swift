@@ -27,7 +27,7 @@ import TestSupport
 ///
 /// `‹m*9›` is nine times `m`, each with its number in the place of `##`; `\xFF` is a byte. A body or a text may be made: `@bytes 200000`, `@lines 9000` and
 /// `@text 5000`, with the first and the end of a range where two more numbers follow, and
-/// `@form {document} | name type bytes | …`. In front of any body may stand `@gzip`, `@deflate`, `@cut`, which leaves
+/// `@form {document} | name type bytes | -name type bytes | …`, with a file and a field that is none. In front of any body may stand `@gzip`, `@deflate`, `@cut`, which leaves
 /// the last byte out, and `@more`, which adds one.
 ///
 /// A line that begins with `@` is a step of ``ExchangeRun/perform(_:)``.
@@ -167,7 +167,8 @@ struct Exchange {
                 pieces[0] == "-" ? nil : pieces[0],
                 files: pieces.dropFirst().map { piece in
                     let words = piece.components(separatedBy: " ")
-                    return (words[0], words[1] == "-" ? nil : words[1], Array(words[2].utf8))
+                    let bytes = words.count > 2 ? words[2] : ""
+                    return (words[0], words[1] == "-" ? nil : words[1], Array(bytes.utf8))
                 })
         default: return unescaped(text)
         }

@@ -208,12 +208,15 @@ struct ExchangeTable: Sendable, CustomTestStringConvertible {
     static let all = Files.names(in: folder).map { ExchangeTable(name: $0) }
     var testDescription: String { name }
 
-    /// Runs all lines in each of the table's dialects, with a daemon for each. Returns what is wrong. What both dialects
-    /// are asked, both answer alike.
-    func run() throws -> (lineCount: Int, faults: [String]) {
-        var lines = Files.text("\(Self.folder)/\(name)").split(
-            separator: "\n", omittingEmptySubsequences: false
-        ).map(String.init)
+    /// Runs all lines in each of the table's dialects, with a daemon for each. Returns their number. What both dialects
+    /// are asked, both answer alike. A fault is reported when it is seen: a later line may wait for what the fault
+    /// prevents, and then end the run.
+    func run(_ report: (String) -> Void) throws -> Int {
+        try run(Files.text("\(Self.folder)/\(name)"), report)
+    }
+
+    func run(_ text: String, _ report: (String) -> Void) throws -> Int {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         func setting(_ key: String) -> [String] {
             guard let index = lines.firstIndex(where: { $0.hasPrefix("\(key): ") }) else {
                 return []
@@ -232,13 +235,12 @@ struct ExchangeTable: Sendable, CustomTestStringConvertible {
         let exchanges = try lines.enumerated().compactMap { number, line in
             try Exchange(line, at: "\(name):\(number + 1)")
         }
-        var faults: [String] = []
         var runs: [ExchangeRun] = []
         for dialect in dialects {
             var run = try ExchangeRun(dialect, arguments)
             for exchange in exchanges {
                 do {
-                    faults += try run.faults(exchange)
+                    for fault in try run.faults(exchange) { report(fault) }
                 } catch {
                     throw TestFailure("\(dialect), \(exchange.place): \(error)")
                 }
@@ -248,9 +250,9 @@ struct ExchangeTable: Sendable, CustomTestStringConvertible {
         }
         for (place, document) in runs.first?.documents ?? [:] {
             for run in runs.dropFirst() where run.documents[place] != document {
-                faults.append("\(place)\n\(document)\n\(run.documents[place] ?? "nothing")")
+                report("\(place)\n\(document)\n\(run.documents[place] ?? "nothing")")
             }
         }
-        return (dialects.count * exchanges.count, faults)
+        return dialects.count * exchanges.count
     }
 }

@@ -163,7 +163,7 @@ final class TestConnection {
     }
 }
 
-/// A multipart body with the boundary `b`, as curl writes it.
+/// A multipart body with the boundary `b`, as curl writes it. A name that begins with `-` is of a field that is no file.
 func multipartBody(
     _ document: String?, files: [(name: String, type: String?, bytes: [UInt8])]
 ) -> [UInt8] {
@@ -178,7 +178,10 @@ func multipartBody(
     }
     for file in files {
         line("--b")
-        line("Content-Disposition: form-data; name=\"\(file.name)\"; filename=\"a.bin\"")
+        let isField = file.name.hasPrefix("-")
+        line(
+            "Content-Disposition: form-data; name=\"\(file.name.dropFirst(isField ? 1 : 0))\""
+                + (isField ? "" : "; filename=\"a.bin\""))
         if let type = file.type { line("Content-Type: \(type)") }
         line("")
         body += file.bytes

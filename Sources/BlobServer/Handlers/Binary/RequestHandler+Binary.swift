@@ -74,11 +74,9 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         let blob = payload.blob
         var selection = Selection.whole(blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
         do throws(ProtocolError) {
-            let range = try WireRange.parse(head, flags: frame.flags)
-            if let range, case .from(let first, _) = range {
+            if let range = try WireRange.parse(head, flags: frame.flags) {
                 selection = try selection.narrowed(
-                    to: range.resolve(byteCount: UInt64(blob.byteCount)), of: blob,
-                    beginning: "at byte \(first)")
+                    to: range.resolve(byteCount: UInt64(blob.byteCount)), of: range, blob)
             }
         } catch {
             throw .refused(error)
@@ -241,10 +239,14 @@ extension RequestHandler {
         let operation = try require(
             frame.operation, .methodNotAllowed, "unknown operation \(frame.opcode)")
         let bodyMax = bodyByteCountMax(of: operation, frame.flags)
-        try require(
-            frame.bodyByteCount <= bodyMax, .payloadTooLarge,
-            "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)\(operation == .put ? " (max-payload)" : "")",
-            limit: Int(clamping: bodyMax))
+        guard frame.bodyByteCount <= bodyMax else {
+            var error = ProtocolError(
+                .payloadTooLarge,
+                "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)",
+                limit: Int(clamping: bodyMax))
+            if operation.bodyByteCountMax == nil { error.members = [.maxPayload] }
+            throw error
+        }
         return operation
     }
 

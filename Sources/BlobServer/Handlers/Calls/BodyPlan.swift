@@ -47,14 +47,20 @@ final class BodyPlan: Sendable {
     var documentByteCountMax: Int { kind.documentByteCountMax(isOfDevice: grant != nil) }
 
     var tooLarge: ProtocolError {
-        let setting: String
-        switch kind {
-        case .payload, .multipart: setting = " (max-payload)"
-        case .document, .batch: setting = ""
-        }
-        return ProtocolError(
-            .payloadTooLarge, "the body is over the limit of \(byteCountMax) bytes\(setting)",
+        let compressed = coding == .identity ? "" : "compressed "
+        let thing =
+            switch kind {
+            case .payload: "payload"
+            case .multipart: "form"
+            case .document: "document"
+            case .batch: "batch"
+            }
+        var error = ProtocolError(
+            .payloadTooLarge,
+            "the \(compressed)\(thing) is over the limit of \(byteCountMax) bytes",
             limit: byteCountMax)
+        if !isDocument { error.members = [.maxPayload] }
+        return error
     }
 
     var reply: Reply {

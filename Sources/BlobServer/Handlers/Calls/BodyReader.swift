@@ -44,7 +44,7 @@ struct BodyReader: Sendable {
     func publication(
         _ bytes: RawSpan, id: NotificationID?, _ plan: BodyPlan
     ) throws(ProtocolError) -> (id: NotificationID?, change: CheckedChange) {
-        let document = try NotificationDocument(parsing: bytes, id: id)
+        let document = try NotificationDocument(parsing: bytes, id: id, lifetimes)
         let expiry = try expiry(document)
         let parts = try document.parts([], for: document.profile ?? profile)
         return (document.id, try change(document, expiry, plan, parts))
@@ -78,10 +78,13 @@ struct BodyReader: Sendable {
         let change: CheckedChange
         do throws(ProtocolError) {
             let bytes = try require(
-                received.multipart?.document, .badMultipart, "the field notification is missing")
-            document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
+                received.multipart?.document, .badMultipart,
+                "the field notification is missing; it contains the document")
+            document = try NotificationDocument(parsing: bytes.span.bytes, id: id, lifetimes)
             // Refuses what it can before the files are compressed.
-            try document.checkFiles(received.items.map(\.name))
+            try document.checkFiles(
+                received.items.map(\.name),
+                fieldLikeMember: received.multipart?.fieldLikeMember)
             try checkAttachments(received.items, of: document)
             change = try self.change(document, try expiry(document), plan)
         } catch {

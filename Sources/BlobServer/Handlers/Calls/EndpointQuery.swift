@@ -105,23 +105,27 @@ struct EndpointQuery {
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, default fallback: Int
     ) throws(ProtocolError) -> Int {
-        try number(name, in: bounds, code) ?? fallback
+        let bounds = Int64(bounds.lowerBound)...Int64(bounds.upperBound)
+        return try number(name, in: bounds, code).map { Int($0) } ?? fallback
     }
 
-    func number(
-        _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode
-    ) throws(ProtocolError) -> Int? {
+    private func number(
+        _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode,
+        setting: StaticString? = nil
+    ) throws(ProtocolError) -> Int64? {
         guard let slice = find(name) else { return nil }
         let bytes = slice.of(decoded.span.bytes)
         guard case .value(let value) = Decimal.parse(bytes),
-            let number = Int(exactly: value), bounds.contains(number)
+            let number = Int64(exactly: value), bounds.contains(number)
         else {
             throw ProtocolError(
-                code,
-                "\(name) is \(bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
-                limit: bounds.upperBound)
+                code, "\(name) is \(bytes.excerpt())", outside: bounds, setting: setting)
         }
         return number
+    }
+
+    func ttlSeconds(_ lifetimes: LifetimeRules) throws(ProtocolError) -> Int64? {
+        try number("ttl", in: lifetimes.ttlSecondsBounds, .badTTL, setting: "max-ttl")
     }
 
     func pageLimit() throws(ProtocolError) -> Int {

@@ -161,11 +161,8 @@ struct Publication {
         self.profile = profile
     }
 
-    init(_ query: EndpointQuery) throws(ProtocolError) {
-        let bounds = 1...Int(WireLimits.expiryMillisecondsMax / 1_000)
-        if let seconds = try query.number("ttl", in: bounds, .badTTL) {
-            lifetime.ttlSeconds = Int64(seconds)
-        }
+    init(_ query: EndpointQuery, _ lifetimes: LifetimeRules) throws(ProtocolError) {
+        lifetime.ttlSeconds = try query.ttlSeconds(lifetimes)
         if let time = query["expires_at"] {
             lifetime.expiryMilliseconds = try RFC3339.parse(time.span.bytes)
         }

@@ -13,6 +13,10 @@ struct MultipartReceiver: Sendable {
     private var rest: [UInt8] = []
     private(set) var document: [UInt8]?
     private var isInDocument = false
+    private var isInFile = false
+    /// The first field without a file's name that is called like a member of the document. Unless the document names it
+    /// as a part, it is a mistake for that member.
+    private(set) var fieldLikeMember: PartName?
 
     init(_ store: BlobStore, boundary: [UInt8]) {
         self.store = store
@@ -53,7 +57,7 @@ struct MultipartReceiver: Sendable {
             case .part(let head): try onWire(try begin(head, &files))
             case .end: break
             case .bytes(let slice): try append(content: slice.of(rest), to: files.last)
-            case .partEnd: isInDocument = false
+            case .partEnd: try onWire(try endField(files.last))
             }
         }
         return used
@@ -70,6 +74,10 @@ struct MultipartReceiver: Sendable {
             return
         }
         let part = try PartName(onWire: name)
+        isInFile = head.isFile
+        if !isInFile, fieldLikeMember == nil, NotificationDocument.isMember(name) {
+            fieldLikeMember = part
+        }
         guard !files.contains(where: { $0.name == part }) else { throw Self.twice(name) }
         try require(
             files.count < StoreLimits.partCountMax, .tooManyParts,
@@ -77,6 +85,14 @@ struct MultipartReceiver: Sendable {
             limit: StoreLimits.partCountMax)
         files.append(
             IncomingBytes(name: part, mediaType: head.type, store.makePayloadWriter()))
+    }
+
+    /// A browser sends such a field for a file that was not chosen, and a script for a variable that is not set.
+    private mutating func endField(_ file: IncomingBytes?) throws(ProtocolError) {
+        defer { isInDocument = false }
+        guard !isInDocument, !isInFile, let file, file.counts.all == 0 else { return }
+        throw ProtocolError(
+            .badMultipart, "the field \(file.name.excerpt) has neither bytes nor a file name")
     }
 
     private static func twice(_ name: RawSpan) -> ProtocolError {

@@ -9,17 +9,18 @@ extension RequestHandler {
     func putPayload(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
+        let lifetimes = LifetimeRules(limits)
         var said: Publication
         if let publication = request.publication {
             said = publication
         } else {
-            said = try Publication(request.query)
+            said = try Publication(request.query, lifetimes)
         }
         said.texts.id = request.id
         // Without an expiry in the request, an existing notification keeps its own.
         let expiry =
-            try LifetimeRules(limits).chosen(said.lifetime, asOf: now)
-            ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
+            try lifetimes.chosen(said.lifetime, asOf: now)
+            ?? .keepOrAfter(seconds: lifetimes.usualSeconds)
         let draft = PublicationDraft(
             said.texts, part: request.part ?? .payload,
             mediaType: request.mediaType ?? .octetStream,
@@ -59,11 +60,10 @@ extension RequestHandler {
 
     /// Holds a blob. In a POST, its bytes name it.
     func holdBlob(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let max = Int(clamping: limits.ttlSecondsMax)
-        let seconds = try request.query.number(
-            "ttl", in: 1...max, .badTTL, default: min(LifetimeRules.holdSeconds, max))
+        let seconds = try request.query.ttlSeconds(LifetimeRules(limits))
         let use = PayloadUse.hold(
-            request.digest, ttlSeconds: Int64(seconds),
+            request.digest,
+            ttlSeconds: seconds ?? min(LifetimeRules.holdSeconds, limits.ttlSecondsMax),
             mediaType: request.mediaType ?? .octetStream)
         return .receiveBody(plan(use, request))
     }

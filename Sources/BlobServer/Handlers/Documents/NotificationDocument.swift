@@ -25,7 +25,9 @@ struct NotificationDocument: Sendable {
 
     init() {}
 
-    init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
+    init(
+        parsing bytes: RawSpan, id: NotificationID?, _ lifetimes: LifetimeRules
+    ) throws(ProtocolError) {
         let object = try DocumentObject(parsing: bytes, "the notification")
         try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
         self.id = try Self.id(object, in: id)
@@ -38,7 +40,7 @@ struct NotificationDocument: Sendable {
         draft.details.isRead = try object.flag("read") ?? false
         draft.details.actionState = try object.actionState() ?? .none
         lifetime.ttlSeconds = try object.number(
-            "ttl", in: 1...(WireLimits.expiryMillisecondsMax / 1_000), .badTTL)
+            "ttl", in: lifetimes.ttlSecondsBounds, .badTTL, setting: "max-ttl")
         lifetime.expiryMilliseconds = try object.expiryMilliseconds()
         try lifetime.check()
         profile = try object.text("profile").map { (name) throws(ProtocolError) in
@@ -54,6 +56,8 @@ struct NotificationDocument: Sendable {
             "actions", "platforms", "priority", "display_ttl", "data", "read", "action_state",
             "ttl", "expires_at", "parts", "profile",
         ]
+
+    static func isMember(_ name: RawSpan) -> Bool { known.contains { name.equals($0) } }
 
     private static func id(
         _ object: DocumentObject, in path: NotificationID?
@@ -113,12 +117,24 @@ extension NotificationDocument {
 
     /// Checks the files' names before any file is finished: a document that names its parts names all files, and each
     /// part has a digest or a file.
-    func checkFiles(_ names: [PartName]) throws(ProtocolError) {
+    ///
+    /// - Parameter fieldLikeMember: see ``MultipartReceiver/fieldLikeMember``.
+    func checkFiles(
+        _ names: [PartName], fieldLikeMember: PartName? = nil
+    ) throws(ProtocolError) {
         for (index, name) in names.enumerated() {
             try require(
                 !names[..<index].contains(name), .badMultipart, "duplicate file \(name.excerpt)")
         }
-        guard let parts else { return try Self.checkCount(names.count) }
+        guard let parts else {
+            if let name = fieldLikeMember?.excerpt {
+                throw ProtocolError(
+                    .badMultipart,
+                    "the field \(name) has no file name: give \(name) in the field notification, or a file name if it is a part"
+                )
+            }
+            return try Self.checkCount(names.count)
+        }
         for name in names where !parts.contains(where: { $0.name == name }) {
             throw ProtocolError(
                 .partUnexpected,

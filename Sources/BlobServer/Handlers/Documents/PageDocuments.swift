@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 enum PageDocument {
     /// Appends `{"notifications":[…],"next":…}`; `next` is `null` at the end.
@@ -83,7 +84,7 @@ enum HistoryDocument {
     private static func append(_ deleted: Tombstone, to out: inout [UInt8]) {
         out.object {
             $0.add("id", deleted.id)
-            $0.add("kind", deleted.hasExpired ? "expired" : "deleted")
+            $0.add("kind", (deleted.hasExpired ? ChangeKind.expired : .deleted).name)
             $0.add("revision", deleted.revision)
             $0.add("device", deleted.device)
             $0.add("app", deleted.app)

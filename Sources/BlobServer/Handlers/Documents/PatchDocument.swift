@@ -17,6 +17,10 @@ enum PatchDocument {
     /// The caller sets the id and, since it needs the time, checks the expiry.
     static func parse(_ bytes: RawSpan) throws(ProtocolError) -> NotificationPatch {
         let object = try DocumentObject(parsing: bytes, "the patch")
+        try require(
+            object.given("ttl") == nil, .unknownMember,
+            "a patch cannot contain ttl; give expires_at, the time at which the notification expires"
+        )
         try object.check(known, immutable: immutable)
         var patch = NotificationPatch(id: "")
         for field in TextField.patched {
@@ -94,7 +98,7 @@ extension DocumentObject {
     }
 
     func displayTTLSeconds() throws(ProtocolError) -> UInt32? {
-        let bounds = 0...Int64(StoreLimits.displayTTLSecondsMax)
+        let bounds = 1...Int64(StoreLimits.displayTTLSecondsMax)
         return try number("display_ttl", in: bounds, .badDisplayTTL).map { UInt32($0) }
     }
 
