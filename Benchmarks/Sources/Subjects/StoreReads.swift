@@ -46,12 +46,16 @@ extension Subjects {
                 }
             },
             read("withPayload, 1 KiB", byteCount: 1_024),
+            // Each begins with a lock that tells the writing process which commit it sees.
+            read("withPayload, 1 KiB, another process", byteCount: 1_024) {
+                try $0.openForReading()
+            },
             read("withPayload, 64 KiB, 2 chunks", byteCount: 64 << 10),
             read("withPayload, 1 MiB, 17 chunks", byteCount: 1 << 20),
             held("in a snapshot for 256, 1 KiB", byteCount: 1_024),
             Subject("ownedPayload, 1 KiB") {
                 let fixture = try Fixture(count: Self.count, byteCount: 1_024)
-                let store = try fixture.openForReading()
+                let store = try fixture.openForWriting()
                 return { count in
                     for step in 0..<count {
                         let id = fixture.ids[step % Self.count]
@@ -65,11 +69,14 @@ extension Subjects {
         ]
     }
 
-    private static func read(_ name: String, byteCount: Int) -> Subject {
+    private static func read(
+        _ name: String, byteCount: Int,
+        in open: @escaping (Fixture) throws -> BlobStore = { try $0.openForWriting() }
+    ) -> Subject {
         Subject(name) {
             let kept = byteCount > 4_096 ? 16 : Self.count
             let fixture = try Fixture(count: kept, byteCount: byteCount)
-            let store = try fixture.openForReading()
+            let store = try open(fixture)
             return { count in
                 for step in 0..<count {
                     let sum = try store.withPayload(
@@ -90,7 +97,7 @@ extension Subjects {
     private static func held(_ name: String, byteCount: Int) -> Subject {
         Subject(name) {
             let fixture = try Fixture(count: Self.count, byteCount: byteCount)
-            let store = try fixture.openForReading()
+            let store = try fixture.openForWriting()
             let ids = fixture.ids.map { Array($0.utf8) }
             return { count in
                 var step = 0
@@ -143,7 +150,7 @@ extension Subjects {
     ) -> Subject {
         Subject(name) {
             let fixture = try Fixture(count: 1_000, byteCount: 64)
-            let store = try fixture.openForReading()
+            let store = try fixture.openForWriting()
             return { count in
                 for _ in 0..<count {
                     let found = try store.withPayload(for: id, part: part, asOf: now) {
