@@ -1,4 +1,5 @@
-"""A hook of MkDocs: files of the repository that the documents refer to become files of the site."""
+"""A hook of MkDocs: files of the repository that the documents refer to become files of the site. Long names in
+tables may break at their parts, and a flag nowhere."""
 import os
 import posixpath
 import re
@@ -36,3 +37,15 @@ def on_page_markdown(markdown, page, config, files):
         return f"]({up}repository/{path}.txt)"
 
     return re.sub(r"\]\(([^)#:]+)(?:#[^)]*)?\)", rewritten, markdown)
+
+
+def on_page_content(html, page, config, files):
+    def parted(code):
+        name = code.group()
+        return re.sub("(&amp;|[/_,])(?!$)", r"\1<wbr>", name) if len(name) > 12 else name
+
+    def whole(code):
+        return re.sub(r"(?<![^ (])--[\w-]+", r'<span class="flag">\g<0></span>', code.group())
+
+    html = re.sub(r"<td\b.*?</td>", lambda cell: re.sub("(?<=<code>)[^<]*", parted, cell.group()), html, flags=re.S)
+    return re.sub("(?<=<code>)[^<]*", whole, html)
