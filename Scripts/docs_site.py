@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,6 +43,9 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
+    if "```" in html:
+        raise PluginError(f"{page.file.src_uri}: a block of code is shown as text")
+
     def parted(code):
         name = code.group()
         return re.sub("(&amp;|[/_,])(?!$)", r"\1<wbr>", name) if len(name) > 12 else name
