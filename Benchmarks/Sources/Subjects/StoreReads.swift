@@ -71,7 +71,7 @@ extension Subjects {
 
     private static func read(
         _ name: String, byteCount: Int,
-        in open: @escaping (Fixture) throws -> BlobStore = { try $0.openForWriting() }
+        in open: @escaping @Sendable (Fixture) throws -> BlobStore = { try $0.openForWriting() }
     ) -> Subject {
         Subject(name) {
             let kept = byteCount > 4_096 ? 16 : Self.count
