@@ -82,7 +82,7 @@ package struct ChunkedDecoder: Sendable, Hashable {
 
     /// `chunk-size [ chunk-ext ] CRLF`
     private mutating func sizeLine(_ byte: UInt8) throws(ProtocolError) {
-        lineByteCount += 1
+        if byte != 0x0D { lineByteCount += 1 }
         let max = WireLimits.chunkLineByteCountMax
         try require(
             lineByteCount <= max, .malformed,

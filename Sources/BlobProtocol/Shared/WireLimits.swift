@@ -60,7 +60,7 @@ public enum WireLimits {
     public static let conditionLineCountMax = 4
     /// The most empty lines before a request line (RFC 9112, section 2.2). More: 400.
     public static let leadingEmptyLineCountMax = 4
-    /// The longest line that starts a chunk, with its extensions, in bytes. Longer: 400.
+    /// The longest line that starts a chunk, with its extensions and without its end, in bytes. Longer: 400.
     public static let chunkLineByteCountMax = 256
     /// The largest trailer section after the last chunk, in bytes. Larger: 431.
     public static let trailerSectionByteCountMax = 4_096

@@ -181,6 +181,7 @@ extension ChangeTransaction {
             guard let live else { return .notFound }
             if let earlier = live.details.responses.last(where: { $0.isRepeated(by: response) }) {
                 guard earlier.action.isSame(as: response.action),
+                    earlier.staysOnScreen == response.staysOnScreen,
                     earlier.contentExtension == response.contentExtension
                 else {
                     throw .responseConflict(key: response.key ?? "")

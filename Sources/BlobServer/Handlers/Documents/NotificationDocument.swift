@@ -29,7 +29,9 @@ struct NotificationDocument: Sendable {
         parsing bytes: RawSpan, id: NotificationID?, _ lifetimes: LifetimeRules
     ) throws(ProtocolError) {
         let object = try DocumentObject(parsing: bytes, "the notification")
-        try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
+        try object.check(
+            Self.known,
+            immutable: ["created_at", "revision", "category_revision", "device", "responses"])
         self.id = try Self.id(object, in: id)
         for field in TextField.published { draft[field] = try object.text(field) }
         draft.details.actions = try object.actions()

@@ -12,7 +12,8 @@ enum PatchDocument {
             "expires_at",
         ]
     private static let immutable: [StaticString] =
-        ["id", "created_at", "revision", "parts", "responses"] + TextField.allCases.map(\.member)
+        ["id", "created_at", "revision", "category_revision", "parts", "responses"]
+        + TextField.allCases.map(\.member)
 
     /// The caller sets the id and, since it needs the time, checks the expiry.
     static func parse(_ bytes: RawSpan) throws(ProtocolError) -> NotificationPatch {
