@@ -7,7 +7,7 @@ extension BlobStore {
     /// Opens the store in `directory` for reading and writing, creating both when they are not there. A second
     /// process is refused. A store that is damaged, of another format version, or not one at all is refused
     /// untouched. What is only in the log is committed; a log that is missing, cut short or another's is refused
-    /// where changes were pending in it (``StoreOptions/discardsLog``). In a store of format version 1 what each
+    /// where changes were pending in it (``StoreOptions/discardsLog``), and so is a log without a store. In a store of format version 1 what each
     /// owner has is counted, once. With ``StoreOptions/usesWriteAheadLog`` a log is begun, and the thread that commits it.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, ``StoreError/damaged(path:reason:)``, or ``StoreError/full``.
@@ -28,6 +28,7 @@ extension BlobStore {
         let lock = try DirectoryLock(directory)
         Creation.removeLeftovers(in: directory)
         if !DataFile.exists("\(directory)/\(DataFile.name)") {
+            try requireNoLog(directory, options)
             try Creation.createStore(in: directory, options: options, asOf: currentTime())
         }
         _ = try DataFile(in: directory)
@@ -45,6 +46,17 @@ extension BlobStore {
         store.pendingCounts.clear()
         try store.beginLoggingAsWanted()
         return store
+    }
+
+    /// A log without its store may have acknowledged changes, and a new store would begin it anew.
+    private static func requireNoLog(_ directory: String, _ options: Options) throws(StoreError) {
+        guard DataFile.exists("\(directory)/\(WriteAheadLog.fileName)"), !options.discardsLog
+        else { return }
+        throw .cannotOpen(
+            path: directory,
+            reason:
+                "it has \(WriteAheadLog.fileName), but no \(DataFile.name): acknowledged changes may be missing. Put \(DataFile.name) back, or begin an empty store: blobd serve --discard-log (BlobStore.Options.discardsLog)"
+        )
     }
 
     /// Opens the store in `directory` for reading, alongside a daemon or alone. It has all that a daemon acknowledged

@@ -94,7 +94,7 @@ import BlobProtocol
 
     @Test("A chunk's line and the trailers have limits")
     func limits() {
-        let fits = String(repeating: "x", count: WireLimits.chunkLineByteCountMax - 3)
+        let fits = String(repeating: "x", count: WireLimits.chunkLineByteCountMax - 2)
         #expect(Self.decode(crlf("1;\(fits)\na\n0\n\n")).isComplete)
         #expect(Self.decode(crlf("1;\(fits)x\na\n0\n\n")).code == .malformed)
         let trailer = String(repeating: "x", count: WireLimits.trailerSectionByteCountMax - 5)

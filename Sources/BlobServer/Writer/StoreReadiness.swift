@@ -10,6 +10,8 @@ struct StoreReadiness {
     /// Whether a publish was refused for lack of room, and none as long has been found to fit since.
     private var isFull = false
     private var last: (result: ChangeResult, end: Instant)?
+    /// What kept the store from being used at the last look: said once.
+    private var fault = ""
     /// The most stored bytes of a publish that a quota refused, although the publish alone would fit into it.
     private var refusedByteCount = 1
     private var quotaLog: RateLimitedLog
@@ -28,13 +30,19 @@ struct StoreReadiness {
         var result = ChangeResult.writable
         do throws(StoreError) {
             try store.checkWritable(byteCount: refusedByteCount)
-            refusedByteCount = 1
+            (refusedByteCount, fault) = (1, "")
             if isFull {
                 isFull = false
                 log.notice("Space is available again: publishes are accepted")
             }
         } catch {
-            if case .outcomeUnknown = error { failure = error }
+            switch error {
+            case .outcomeUnknown: failure = error
+            case .io:
+                if fault != "\(error)" { log.critical("The store cannot be used: \(error)") }
+                fault = "\(error)"
+            default: break
+            }
             result = .failed(error)
         }
         last = (result, now.after(milliseconds: Self.milliseconds))

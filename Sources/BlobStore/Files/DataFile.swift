@@ -18,6 +18,17 @@ struct DataFile {
         return lstat(path, &status) == 0
     }
 
+    /// Throws where the open file is not the one in `directory`: somebody has removed, moved or replaced it.
+    static func requireInPlace(_ descriptor: Int32, in directory: String) throws(StoreError) {
+        let path = "\(directory)/\(name)"
+        var (opened, found) = (stat(), stat())
+        guard fstat(descriptor, &opened) == 0 else { throw .system("stat \(path)") }
+        guard stat(path, &found) == 0 else { throw .system("find the open \(path)") }
+        guard opened.st_ino == found.st_ino, opened.st_dev == found.st_dev else {
+            throw .system("find the open \(path), which is another file now", ESTALE)
+        }
+    }
+
     /// Checks the file in `directory`. It is read, never changed.
     init(in directory: String) throws(StoreError) {
         let path = "\(directory)/\(Self.name)"

@@ -253,8 +253,9 @@ extension BlobStore {
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         Creation.removeLeftovers(in: directory)
+        // Never a log without a store: that is refused.
         for name in [
-            DataFile.name, DataFile.lockName, DataFile.pendingName, WriteAheadLog.fileName,
+            WriteAheadLog.fileName, DataFile.name, DataFile.lockName, DataFile.pendingName,
             DirectoryLock.fileName,
         ] { unlink("\(directory)/\(name)") }
         rmdir(directory)

@@ -50,6 +50,54 @@ import Testing
         #expect(daemon.stop() == 0)
     }
 
+    /// A start began an empty store, and its log over the one with what was acknowledged.
+    @Test("A log whose store is gone is left as it is")
+    func storeGone() throws {
+        let folder = TemporaryFolder()
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            for number in 0..<8 { #expect(try daemon.put("\(number)", [1]).status == 201) }
+            daemon.signal(SIGKILL)
+            #expect(daemon.wait() == 128 + SIGKILL)
+        }
+        let (data, log) = ("\(folder)/data/data.mdb", "\(folder)/data/changes.log")
+        rename(data, "\(folder)/kept")
+        let before = try Files.read(log)
+        let refused = try blobd(["serve", "--data", "\(folder)/data", "--socket", "\(folder)/s"])
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("changes.log, but no data.mdb"), "\(refused.errors)")
+        #expect(try Files.read(log) == before)
+        #expect(access(data, F_OK) != 0)
+        rename("\(folder)/kept", data)
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            for number in 0..<8 {
+                #expect(try daemon.request("GET", "/v1/notifications/\(number)").status == 200)
+            }
+            #expect(daemon.stop() == 0)
+        }
+        unlink(data)
+        let daemon = try DaemonProcess(["--discard-log"], in: folder)
+        #expect(try daemon.request("GET", "/v1/notifications/0").status == 404)
+        #expect(daemon.stop() == 0)
+    }
+
+    /// It said `ok` for as long as it ran, and everything was gone then.
+    @Test("A daemon whose store was removed or moved is not ready", arguments: [true, false])
+    func removedBelow(isMoved: Bool) throws {
+        let daemon = try DaemonProcess()
+        #expect(try daemon.request("GET", "/readyz").status == 200)
+        let data = "\(daemon.dataPath)/data.mdb"
+        if isMoved { rename(data, data + ".moved") } else { unlink(data) }
+        try daemon.wait(for: "it stays ready") { try $0.request("GET", "/readyz").status == 503 }
+        #expect(try daemon.request("GET", "/readyz").text.contains(data))
+        #expect(try daemon.run("ping").status == 1)
+        try daemon.waitForLog("The store cannot be used: ")
+        guard isMoved else { return }
+        rename(data + ".moved", data)
+        try daemon.wait(for: "it is not ready") { try $0.request("GET", "/readyz").status == 200 }
+    }
+
     @Test("What was only in the log is told at the start, and verify counts it before")
     func told() throws {
         let folder = TemporaryFolder()
