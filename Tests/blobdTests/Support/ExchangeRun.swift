@@ -203,17 +203,19 @@ struct ExchangeRun {
 /// A table of exchanges. Its first lines may say `daemon: …`, the flags, and `dialects: http call`.
 struct ExchangeTable: Sendable, CustomTestStringConvertible {
     let name: String
+    let text: String
     private static let folder = "\(Files.package)/Tests/Exchanges"
 
-    static let all = Files.names(in: folder).map { ExchangeTable(name: $0) }
+    static let all = Files.names(in: folder).map {
+        ExchangeTable(name: $0, text: Files.text("\(folder)/\($0)"))
+    }
     var testDescription: String { name }
 
     /// Runs all lines in each of the table's dialects, with a daemon for each. Returns what is wrong. What both dialects
     /// are asked, both answer alike.
     func run() throws -> (lineCount: Int, faults: [String]) {
-        var lines = Files.text("\(Self.folder)/\(name)").split(
-            separator: "\n", omittingEmptySubsequences: false
-        ).map(String.init)
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
         func setting(_ key: String) -> [String] {
             guard let index = lines.firstIndex(where: { $0.hasPrefix("\(key): ") }) else {
                 return []
