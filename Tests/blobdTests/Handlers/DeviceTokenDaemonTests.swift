@@ -43,11 +43,13 @@ import Testing
         [device] GET /d/me/notifications?owner=bob  Authorization: Bearer $ann  → 400 bad_query
 
         # With an app only that app's notifications exist.
+        PUT /v1/notifications/7  {"owner":"ann","message":"Of no app"}  → 201
         [device] GET /d/me/notifications  Authorization: Bearer $chat  → 200  ids: 2
         [device] GET /d/me/changes?since=0  Authorization: Bearer $chat  → 200  !"id":"1"
         [device] GET /d/me/notifications?app=mail  Authorization: Bearer $chat  → 400 bad_query
         [device] GET /d/me/notifications/1  Authorization: Bearer $chat  → 404 not_found
         [device] PATCH /d/me/notifications/1  Authorization: Bearer $chat  {"read":true}  → 404 not_found
+        [device] PATCH /d/me/notifications/7  Authorization: Bearer $chat  {"read":true}  → 404 not_found
         [device] PATCH /d/me/notifications/2  Authorization: Bearer $chat  Content-Type: application/merge-patch+json  {"read":true}  → 200
 
         # A device marks and responds in its own name, and changes nothing else.
