@@ -14,9 +14,7 @@ import Testing
         leader.appendsForBases = true
         leader.schedule = BaseSchedule(
             intervalMilliseconds: 3_600_000, retentionMilliseconds: 3_600_000)
-        try leader.begin()
-        try leader.ship()
-        try leader.maintain()
+        try leader.beginWithBase()
         return leader
     }
 

@@ -15,9 +15,7 @@ import Testing
     private func shard(_ names: String...) throws -> (Member, [Member]) {
         let leader = try Member("leader", objects, clock: clock)
         leader.schedule = schedule
-        try leader.begin()
-        try leader.ship()
-        try leader.maintain()
+        try leader.beginWithBase()
         for number in 0..<4 { try leader.store.put("n\(number)", [UInt8(number)]) }
         try leader.ship()
         let others = try names.map { try Member($0, seededFrom: objects, clock: clock) }

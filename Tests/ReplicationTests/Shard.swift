@@ -95,6 +95,13 @@ final class Member {
         try resume()
     }
 
+    /// Leads a shard that nobody led before, and makes its first base.
+    func beginWithBase() throws {
+        try begin()
+        try ship()
+        try maintain()
+    }
+
     /// Ships on, as after a start.
     func resume() throws {
         #expect(try Resumption.run(store, on: bucket) == .leads)

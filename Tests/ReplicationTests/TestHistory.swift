@@ -27,9 +27,7 @@ final class TestHistory {
         for _ in 0..<10 { try change(leader.store) }
         digests = [:]
         times = []
-        try leader.begin()
-        try leader.ship()
-        try leader.maintain()
+        try leader.beginWithBase()
         note()
     }
 

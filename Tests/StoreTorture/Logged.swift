@@ -28,25 +28,11 @@ enum Logged {
     }
 
     private static func open(_ directory: String) -> BlobStore {
-        do throws(StoreError) {
+        StoreTorture.orEnd { () throws(StoreError) in
             let store = try StoreTorture.openStore(directory)
             try store.beginLogging()
             StoreTorture.say("opened")
             return store
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
-        }
-    }
-
-    private static func tell(_ what: String, _ body: () throws(StoreError) -> Void) -> Bool {
-        do throws(StoreError) {
-            try body()
-            StoreTorture.say("ok \(what)")
-            return true
-        } catch {
-            StoreTorture.say("failed \(what): \(error)")
-            return false
         }
     }
 
@@ -59,7 +45,8 @@ enum Logged {
     static func run(_ directory: String, count: Int) {
         let store = open(directory)
         for number in 0..<count {
-            _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
+            StoreTorture.tell("batch \(number)") { () throws(StoreError) in try apply(number, store)
+            }
             // What comes next is recorded while that is being committed.
             if number % 5 == 2 {
                 do throws(StoreError) { try store.beginCheckpoint() } catch {
@@ -67,19 +54,20 @@ enum Logged {
                 }
             }
             if number % 10 == 4 {
-                _ = tell("commit") { () throws(StoreError) in try store.checkpoint() }
+                StoreTorture.tell("commit") { () throws(StoreError) in try store.checkpoint() }
             }
             if number % 10 == 9 {
-                _ = tell("commit") { () throws(StoreError) in try store.commitPending() }
+                StoreTorture.tell("commit") { () throws(StoreError) in try store.commitPending() }
             }
         }
-        _ = tell("end") { () throws(StoreError) in try store.endLogging() }
+        StoreTorture.tell("end") { () throws(StoreError) in try store.endLogging() }
     }
 
     static func abandon(_ directory: String, count: Int) {
         let store = open(directory)
         for number in 0..<count {
-            _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
+            StoreTorture.tell("batch \(number)") { () throws(StoreError) in try apply(number, store)
+            }
         }
         StoreTorture.say("waiting")
         while readLine() != nil {}
@@ -88,11 +76,11 @@ enum Logged {
     }
 
     static func embed(_ directory: String, count: Int) {
-        do throws(StoreError) {
+        StoreTorture.orEnd { () throws(StoreError) in
             let store = try StoreTorture.openStore(directory, isLogging: true)
             StoreTorture.say("opened")
             for number in 0..<count {
-                _ = tell("\(number)") { () throws(StoreError) in
+                StoreTorture.tell("\(number)") { () throws(StoreError) in
                     let change = try store.change("\(number)", to: Array("\(number)".utf8))
                     for outcome in try store.apply([change], asOf: noon) {
                         if case .refused(let error) = outcome { throw error }
@@ -103,26 +91,18 @@ enum Logged {
             while readLine() != nil {}
             try store.close()
             StoreTorture.say("closed")
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
         }
     }
 
     static func readBeside(_ directory: String) {
-        do throws(StoreError) {
-            var options = BlobStore.Options()
-            options.mapByteCountMax = 1 << 30
-            let store = try BlobStore.openReadOnly(at: directory, options: options)
+        StoreTorture.orEnd { () throws(StoreError) in
+            let store = try StoreTorture.openReadOnly(directory)
             StoreTorture.say("opened")
             while let line = readLine() {
                 let words = line.split(separator: " ").map { String($0) }
                 guard words.count == 2, words[0] == "get" else { exit(2) }
                 StoreTorture.say(answer(words, store))
             }
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
         }
     }
 

@@ -72,6 +72,30 @@ struct StoreTorture {
         return try BlobStore.open(at: directory, options: options)
     }
 
+    static func openReadOnly(_ directory: String) throws(StoreError) -> BlobStore {
+        var options = BlobStore.Options()
+        options.mapByteCountMax = 1 << 30
+        return try BlobStore.openReadOnly(at: directory, options: options)
+    }
+
+    /// What the body returns. An error of it is the last line, and the end.
+    static func orEnd<Result>(_ body: () throws(StoreError) -> Result) -> Result {
+        do throws(StoreError) { return try body() } catch {
+            say("error \(error)")
+            exit(1)
+        }
+    }
+
+    /// Says what came of a step.
+    static func tell(_ what: String, _ body: () throws(StoreError) -> Void) {
+        do throws(StoreError) {
+            try body()
+            say("ok \(what)")
+        } catch {
+            say("failed \(what): \(error)")
+        }
+    }
+
     private static let blockByteCount = 100_008
 
     /// Noise of a seed (SplitMix64).

@@ -4,25 +4,19 @@ import Glibc
 enum OneShot {
     static func open(_ directory: String, user: UInt32?) {
         become(user)
-        do throws(StoreError) {
+        StoreTorture.orEnd { () throws(StoreError) in
             _ = try StoreTorture.openStore(directory)
             StoreTorture.say("opened")
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
         }
     }
 
     static func hold(_ directory: String) {
-        do throws(StoreError) {
+        StoreTorture.orEnd { () throws(StoreError) in
             let store = try StoreTorture.openStore(directory)
             StoreTorture.say("opened")
             var byte: UInt8 = 0
             while Glibc.read(0, &byte, 1) > 0 {}
             withExtendedLifetime(store) {}
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
         }
     }
 
@@ -36,22 +30,17 @@ enum OneShot {
     /// Opens for reading, without root's rights when a user is given.
     static func read(_ directory: String, id: String, user: UInt32?) {
         become(user)
-        do {
-            var options = BlobStore.Options()
-            options.mapByteCountMax = 1 << 30
-            let store = try BlobStore.openReadOnly(at: directory, options: options)
+        StoreTorture.orEnd { () throws(StoreError) in
+            let store = try StoreTorture.openReadOnly(directory)
             let bytes = try store.ownedPayload(for: id, asOf: noon)
             StoreTorture.say(bytes.map { "found \($0.count)" } ?? "missing")
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
         }
     }
 
     /// One change after the other, each with its outcome, errors included: the disk may fail
     /// meanwhile.
     static func publish(_ directory: String, count: Int, byteCount: Int) {
-        do throws(StoreError) {
+        StoreTorture.orEnd { () throws(StoreError) in
             let store = try StoreTorture.openStore(directory)
             StoreTorture.say("opened")
             for index in 0..<count {
@@ -59,21 +48,10 @@ enum OneShot {
                 try say("publish \(index)", store, [store.change("\(index)", to: bytes)])
             }
             try say("delete 0", store, [.delete(id: "0")])
-            do throws(StoreError) {
+            StoreTorture.tell("free") { () throws(StoreError) in
                 _ = try store.freeOrphans(byteCountMax: 1 << 20)
-                StoreTorture.say("ok free")
-            } catch {
-                StoreTorture.say("failed free: \(error)")
             }
-            do throws(StoreError) {
-                try store.checkWritable()
-                StoreTorture.say("ok writable")
-            } catch {
-                StoreTorture.say("failed writable: \(error)")
-            }
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
+            StoreTorture.tell("writable") { () throws(StoreError) in try store.checkWritable() }
         }
     }
 

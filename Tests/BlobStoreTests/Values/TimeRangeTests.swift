@@ -74,9 +74,13 @@ import Testing
     private var reads: [Call] {
         let store = store
         func read(
+            _ name: String,
             _ body: @escaping (borrowing Snapshot, Timestamp) throws(StoreError) -> Void
-        ) -> (Timestamp) throws -> Void {
-            { now in try store.withSnapshot { (it) throws(StoreError) in try body(it, now) } }
+        ) -> Call {
+            (
+                "Snapshot.\(name)",
+                { now in try store.withSnapshot { (it) throws(StoreError) in try body(it, now) } }
+            )
         }
         let digest = payload.digest
         let (id, part, ann) = (Array("a".utf8), Array("payload".utf8), Array("ann".utf8))
@@ -87,36 +91,21 @@ import Testing
             ("ownedPayload by digest", { _ = try store.ownedPayload(digest: digest, asOf: $0) }),
             ("record", { _ = try store.record(for: "a", asOf: $0) }),
             ("history", { _ = try store.history(of: "ann", asOf: $0) }),
-            (
-                "Snapshot.payload",
-                read { (it, now) throws(StoreError) in
-                    _ = try it.payload(for: id.span.bytes, part: part.span.bytes, asOf: now)
-                }
-            ),
-            (
-                "Snapshot.blob",
-                read { (it, now) throws(StoreError) in
-                    _ = try it.blob(digest, asOf: now)
-                }
-            ),
-            (
-                "Snapshot.record",
-                read { (it, now) throws(StoreError) in
-                    _ = try it.record(for: id.span.bytes, asOf: now)
-                }
-            ),
-            (
-                "Snapshot.records",
-                read { (it, now) throws(StoreError) in
-                    _ = try it.records(after: RawSpan(), limit: 10, asOf: now)
-                }
-            ),
-            (
-                "Snapshot.history",
-                read { (it, now) throws(StoreError) in
-                    _ = try it.history(of: ann.span.bytes, HistoryQuery(), asOf: now)
-                }
-            ),
+            read("payload") { (it, now) throws(StoreError) in
+                _ = try it.payload(for: id.span.bytes, part: part.span.bytes, asOf: now)
+            },
+            read("blob") { (it, now) throws(StoreError) in
+                _ = try it.blob(digest, asOf: now)
+            },
+            read("record") { (it, now) throws(StoreError) in
+                _ = try it.record(for: id.span.bytes, asOf: now)
+            },
+            read("records") { (it, now) throws(StoreError) in
+                _ = try it.records(after: RawSpan(), limit: 10, asOf: now)
+            },
+            read("history") { (it, now) throws(StoreError) in
+                _ = try it.history(of: ann.span.bytes, HistoryQuery(), asOf: now)
+            },
         ]
     }
 

@@ -122,29 +122,6 @@ import Testing
         #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
     }
 
-    @Test(
-        "A payload that is published again right after it was refused is served",
-        arguments: [20_000, 300_000])
-    func retried(byteCount: Int) throws {
-        let folder = TemporaryFolder()
-        let bytes = Self.bytes(4, byteCount)
-        do {
-            let daemon = try DaemonProcess(in: folder)
-            #expect(try daemon.put("a", bytes).status == 201)
-            #expect(daemon.stop() == 0)
-            try Files.damage(bytes[1_000..<1_064], in: "\(daemon.dataPath)/data.mdb")
-        }
-        let daemon = try DaemonProcess(in: folder)
-        try Self.expectRefused(daemon, "a")
-        #expect(try daemon.put("b", bytes).status == 201)
-        #expect(try daemon.request("GET", "/v1/notifications/b/payload").body == bytes)
-        try Self.waitUntilServed(daemon, "a", bytes)
-        let scrub = try daemon.request("GET", "/v1/scrub").text
-        #expect(jsonMember(scrub, "corrupt_chunks") == "1", "\(scrub)")
-        #expect(daemon.stop() == 0)
-        #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
-    }
-
     @Test("Who fetches first finds it, and deletes take it away")
     func fetched() throws {
         let folder = TemporaryFolder()

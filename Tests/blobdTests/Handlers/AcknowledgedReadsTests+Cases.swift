@@ -43,7 +43,9 @@ extension AcknowledgedReadsTests {
     private static let put =
         #"PUT /v1/notifications/n  {"owner":"ann","message":"m‹#›","group":"g"}"#
 
-    static let cases: [(row: String, lines: [String])] = [
+    static let cases = repeated + written
+
+    private static let repeated: [(row: String, lines: [String])] = [
         ("getPayload", fetches("/v1/notifications/p/payload", "/v1/notifications/p/payload")),
         ("getPart", fetches("/v1/notifications/p/parts/q", "/v1/notifications/p/parts/q")),
         ("getClassicPayload", fetches("/v1/notifications/p/payload", "/api/notifications/p")),
@@ -71,143 +73,10 @@ extension AcknowledgedReadsTests {
                     "/v1/notifications/p/parts/q", "[http device] /d/me/notifications/p/parts/q",
                     own)
         ),
-        (
-            "getBlob",
-            [
-                "[http] PUT /v1/notifications/b/payload  blob ‹#›  → 2…  digest>digest",
-                "[http] GET /v1/blobs/$digest  → 200  =blob ‹#›",
-                "[http] DELETE /v1/notifications/b  → 204",
-                "[http] HEAD /v1/blobs/$digest  → 404",
-            ]
-        ),
-        (
-            "holdNew",
-            [
-                "[http] POST /v1/blobs  held ‹#›  → 201  digest>digest",
-                "[http] GET /v1/blobs/$digest  → 200  =held ‹#›",
-            ]
-        ),
-        (
-            "hold",
-            [
-                "[http] POST /v1/blobs  more ‹#›  → 201  digest>digest",
-                "[http] PUT /v1/blobs/$digest?ttl=9  more ‹#›  → 200",
-                "[http] HEAD /v1/blobs/$digest  → 200",
-            ]
-        ),
-        (
-            "putPayload",
-            [
-                "[http] PUT /v1/notifications/c/payload  v‹#›  → 2…  digest>digest",
-                "[http] PUT /v1/notifications/c/payload  If-Match: \"$digest\"  w‹#›  → 200",
-                "[http] PUT /v1/notifications/c/payload  If-None-Match: *  w‹#›  → 412 precondition_failed",
-                "[http] DELETE /v1/notifications/c  → 204",
-                "[http] PUT /v1/notifications/c/payload  If-None-Match: *  w‹#›  → 201",
-            ]
-        ),
-        (
-            "putPart",
-            [
-                "[http] PUT /v1/notifications/c/parts/q  v‹#›  → 2…  digest>digest",
-                "[http] PUT /v1/notifications/c/parts/q  If-Match: *  w‹#›  → 200",
-                "[http] GET /v1/notifications/c/parts/q  → 200  =w‹#›",
-            ]
-        ),
         ("notification", changes(record, gone: "404 not_found") { "~\($0)" }),
-        (
-            "publish",
-            [
-                "\(put)  → 2…  revision>revision",
-                #"PUT /v1/notifications/n  If-Match: "$revision"  {"message":"n‹#›"}  → 200"#,
-                "\(record)  → 200  message=n‹#›",
-            ]
-        ),
-        (
-            "patch",
-            [
-                "\(put)  → 2…  revision>revision",
-                #"PATCH /v1/notifications/n  If-Match: "$revision"  {"message":"o‹#›"}  → 200"#,
-                "\(record)  → 200  message=o‹#›",
-            ]
-        ),
-        (
-            "delete",
-            ["\(put)  → 2…", "DELETE /v1/notifications/n  → 204", "\(record)  → 404 not_found"]
-        ),
         (
             "list",
             changes("[call] GET /v1/notifications", gone: #"200  !"id":"n""#) { "~\($0)" }
-        ),
-        (
-            "publishNew",
-            [
-                #"POST /v1/notifications  {"message":"new ‹#›"}  → 201  id>id"#,
-                "GET /v1/notifications/$id  → 200  message=new ‹#›",
-            ]
-        ),
-        (
-            "publishBatch",
-            [
-                #"POST /v1/notifications:batch  {"id":"n","message":"line ‹#›"}  → 200"#,
-                "\(record)  → 200  message=line ‹#›",
-            ]
-        ),
-        (
-            "respond",
-            [
-                "\(put)  → 2…",
-                #"POST /v1/notifications/n/responses  {"action":"dismiss","key":"d‹#›"}  → 201"#,
-                "\(record)  → 200  ~\"key\":\"d‹#›\"",
-            ]
-        ),
-        (
-            "envelope",
-            [
-                "\(put)  → 2…",
-                "\(record)/envelope?platform=apns&style=alert  → 200  ~m‹#›",
-                "DELETE /v1/notifications/n  → 204",
-                "\(record)/envelope?platform=apns&style=alert  → 404 not_found",
-            ]
-        ),
-        (
-            "categories",
-            [
-                "PUT /v1/categories/k  \(categoryDocument)  → 2…",
-                "GET /v1/categories  → 200  ~i‹#›", "DELETE /v1/categories/k  → 204",
-                "GET /v1/categories  → 200  !\"k\"",
-            ]
-        ),
-        (
-            "category",
-            [
-                "PUT /v1/categories/k  \(categoryDocument)  → 2…",
-                "GET /v1/categories/k  → 200  ~i‹#›", "DELETE /v1/categories/k  → 204",
-                "GET /v1/categories/k  → 404 not_found",
-            ]
-        ),
-        (
-            "setCategory",
-            [
-                "PUT /v1/categories/k  \(categoryDocument)  → 2…  revision>revision",
-                #"PUT /v1/categories/k  If-Match: "$revision"  {"actions":[]}  → 200"#,
-                "GET /v1/categories/k  → 200  !i‹#›",
-            ]
-        ),
-        (
-            "deleteCategory",
-            [
-                "PUT /v1/categories/k  \(categoryDocument)  → 2…  revision>revision",
-                #"DELETE /v1/categories/k  If-Match: "$revision"  → 204"#,
-                "GET /v1/categories/k  → 404 not_found",
-            ]
-        ),
-        (
-            "deleteOwner",
-            [
-                "\(put)  → 2…", "DELETE /v1/users/ann  → 200", "\(record)  → 404 not_found",
-                "\(put)  → 201", "DELETE /v1/users/ann  → 200",
-                "GET /v1/users/ann/notifications  → 200  ids: -",
-            ]
         ),
         (
             "history",
@@ -218,21 +87,6 @@ extension AcknowledgedReadsTests {
                     "\(put)  → 201", "DELETE /v1/notifications/n  → 204",
                     #"GET /v1/users/ann/notifications?status=deleted  → 200  ~"id":"n""#,
                 ]
-        ),
-        (
-            "patchGroup",
-            [
-                "\(put)  → 2…",
-                #"PATCH /v1/users/ann/notifications?group=g  {"title":"g‹#›"}  → 200"#,
-                "\(record)  → 200  title=g‹#›",
-            ]
-        ),
-        (
-            "deleteGroup",
-            [
-                "\(put)  → 2…", "DELETE /v1/users/ann/notifications?group=g  → 200",
-                "\(record)  → 404 not_found",
-            ]
         ),
         (
             "changes",
@@ -310,12 +164,117 @@ extension AcknowledgedReadsTests {
                 ]
             }
         ),
-        ("live", ["[http] GET /livez  → 200", "[http device] GET /livez  → 200"]),
-        ("ready", ["[http] GET /readyz  → 200"]), ("healthy", ["[http] GET /healthz  → 200"]),
-        ("statistics", ["GET /v1/stats  → 200"]), ("metrics", ["[http] GET /metrics  → 200"]),
-        ("openAPI", ["[http] GET /v1/openapi.json  → 200"]), ("backup", []),
-        ("scrub", ["GET /v1/scrub  → 200"]), ("startScrub", ["POST /v1/scrub  → 200"]),
-        ("replication", ["GET /v1/replication  → 200"]),
-        ("promote", ["POST /v1/replication  → 409 not_replicated"]),
     ]
+
+    /// The other rows: below its name are the lines of each.
+    private static let written: [(row: String, lines: [String])] =
+        #"""
+        @getBlob
+        [http] PUT /v1/notifications/b/payload  blob ‹#›  → 2…  digest>digest
+        [http] GET /v1/blobs/$digest  → 200  =blob ‹#›
+        [http] DELETE /v1/notifications/b  → 204
+        [http] HEAD /v1/blobs/$digest  → 404
+        @holdNew
+        [http] POST /v1/blobs  held ‹#›  → 201  digest>digest
+        [http] GET /v1/blobs/$digest  → 200  =held ‹#›
+        @hold
+        [http] POST /v1/blobs  more ‹#›  → 201  digest>digest
+        [http] PUT /v1/blobs/$digest?ttl=9  more ‹#›  → 200
+        [http] HEAD /v1/blobs/$digest  → 200
+        @putPayload
+        [http] PUT /v1/notifications/c/payload  v‹#›  → 2…  digest>digest
+        [http] PUT /v1/notifications/c/payload  If-Match: "$digest"  w‹#›  → 200
+        [http] PUT /v1/notifications/c/payload  If-None-Match: *  w‹#›  → 412 precondition_failed
+        [http] DELETE /v1/notifications/c  → 204
+        [http] PUT /v1/notifications/c/payload  If-None-Match: *  w‹#›  → 201
+        @putPart
+        [http] PUT /v1/notifications/c/parts/q  v‹#›  → 2…  digest>digest
+        [http] PUT /v1/notifications/c/parts/q  If-Match: *  w‹#›  → 200
+        [http] GET /v1/notifications/c/parts/q  → 200  =w‹#›
+        @publish
+        \#(put)  → 2…  revision>revision
+        PUT /v1/notifications/n  If-Match: "$revision"  {"message":"n‹#›"}  → 200
+        \#(record)  → 200  message=n‹#›
+        @patch
+        \#(put)  → 2…  revision>revision
+        PATCH /v1/notifications/n  If-Match: "$revision"  {"message":"o‹#›"}  → 200
+        \#(record)  → 200  message=o‹#›
+        @delete
+        \#(put)  → 2…
+        DELETE /v1/notifications/n  → 204
+        \#(record)  → 404 not_found
+        @publishNew
+        POST /v1/notifications  {"message":"new ‹#›"}  → 201  id>id
+        GET /v1/notifications/$id  → 200  message=new ‹#›
+        @publishBatch
+        POST /v1/notifications:batch  {"id":"n","message":"line ‹#›"}  → 200
+        \#(record)  → 200  message=line ‹#›
+        @respond
+        \#(put)  → 2…
+        POST /v1/notifications/n/responses  {"action":"dismiss","key":"d‹#›"}  → 201
+        \#(record)  → 200  ~"key":"d‹#›"
+        @envelope
+        \#(put)  → 2…
+        \#(record)/envelope?platform=apns&style=alert  → 200  ~m‹#›
+        DELETE /v1/notifications/n  → 204
+        \#(record)/envelope?platform=apns&style=alert  → 404 not_found
+        @categories
+        PUT /v1/categories/k  \#(categoryDocument)  → 2…
+        GET /v1/categories  → 200  ~i‹#›
+        DELETE /v1/categories/k  → 204
+        GET /v1/categories  → 200  !"k"
+        @category
+        PUT /v1/categories/k  \#(categoryDocument)  → 2…
+        GET /v1/categories/k  → 200  ~i‹#›
+        DELETE /v1/categories/k  → 204
+        GET /v1/categories/k  → 404 not_found
+        @setCategory
+        PUT /v1/categories/k  \#(categoryDocument)  → 2…  revision>revision
+        PUT /v1/categories/k  If-Match: "$revision"  {"actions":[]}  → 200
+        GET /v1/categories/k  → 200  !i‹#›
+        @deleteCategory
+        PUT /v1/categories/k  \#(categoryDocument)  → 2…  revision>revision
+        DELETE /v1/categories/k  If-Match: "$revision"  → 204
+        GET /v1/categories/k  → 404 not_found
+        @deleteOwner
+        \#(put)  → 2…
+        DELETE /v1/users/ann  → 200
+        \#(record)  → 404 not_found
+        \#(put)  → 201
+        DELETE /v1/users/ann  → 200
+        GET /v1/users/ann/notifications  → 200  ids: -
+        @patchGroup
+        \#(put)  → 2…
+        PATCH /v1/users/ann/notifications?group=g  {"title":"g‹#›"}  → 200
+        \#(record)  → 200  title=g‹#›
+        @deleteGroup
+        \#(put)  → 2…
+        DELETE /v1/users/ann/notifications?group=g  → 200
+        \#(record)  → 404 not_found
+        @live
+        [http] GET /livez  → 200
+        [http device] GET /livez  → 200
+        @ready
+        [http] GET /readyz  → 200
+        @healthy
+        [http] GET /healthz  → 200
+        @statistics
+        GET /v1/stats  → 200
+        @metrics
+        [http] GET /metrics  → 200
+        @openAPI
+        [http] GET /v1/openapi.json  → 200
+        @backup
+        @scrub
+        GET /v1/scrub  → 200
+        @startScrub
+        POST /v1/scrub  → 200
+        @replication
+        GET /v1/replication  → 200
+        @promote
+        POST /v1/replication  → 409 not_replicated
+        """#.split(separator: "@").map { text in
+            let lines = text.split(separator: "\n").map(String.init)
+            return (lines[0], Array(lines.dropFirst()))
+        }
 }

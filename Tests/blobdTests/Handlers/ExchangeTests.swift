@@ -16,9 +16,10 @@ import Testing
     @Test("A fault is reported also if a later line ends the run")
     func firstFault() {
         var faults: [String] = []
-        let table = ExchangeTable(name: "made")
+        let table = ExchangeTable(
+            name: "made", text: "dialects: http\nGET /livez  → 404\n@nothing")
         #expect(throws: TestFailure.self) {
-            try table.run("dialects: http\nGET /livez  → 404\n@nothing") { faults.append($0) }
+            try table.run { faults.append($0) }
         }
         #expect(faults.count == 1 && faults.first?.contains("it is 200") == true, "\(faults)")
     }

@@ -199,78 +199,6 @@ struct FailingBucketTests {
         }
     }
 
-    /// Answers to a follower's reads of segments.
-    static func getFaults(_ shard: ProxiedShard, last: Int) -> [Case] {
-        /// A segment's answer, with another length than it has, or other bytes.
-        func changed(
-            _ change: @escaping @Sendable ([UInt8]) -> (length: Int, body: [UInt8])
-        ) -> ProxiedShard.Fault {
-            { request in
-                guard request.isSegment("GET") else { return nil }
-                let answer = shard.pass(request)
-                guard let end = answer.firstRange(of: [13, 10, 13, 10]), answer[9] == 0x32 else {
-                    return [.send(answer), .close]
-                }
-                let (length, body) = change(Array(answer[end.upperBound...]))
-                return [
-                    .text("HTTP/1.1 200 OK\nContent-Length: \(length)\n\n"), .send(body), .close,
-                ]
-            }
-        }
-        func get(_ steps: [ScriptedServer.Step]) -> ProxiedShard.Fault {
-            { $0.isSegment("GET") ? steps : nil }
-        }
-        return [
-            (["may not get"], get([.error(403, "AccessDenied")])),
-            (
-                ["the object log/", "fails its SHA-256"],
-                changed { body in
-                    var body = body
-                    body[body.count - 40] ^= 1
-                    return (body.count, body)
-                }
-            ),
-            // Says more than it sends, and ignores what is asked for then.
-            (["get log/"], changed { ($0.count + 10, $0) }),
-            // Another segment than the one that was asked for.
-            (
-                ["the object log/"],
-                { request in
-                    guard request.isSegment("GET") else { return nil }
-                    var first = request
-                    first.head[0] = first.head[0].numbered(1)
-                    return [.send(shard.pass(first)), .close]
-                }
-            ),
-        ]
-    }
-
-    @Test("A follower reads damaged, cut and false segments: it serves what it has, then goes on")
-    func gets() throws {
-        let leading = try ProxiedShard()
-        let leader = try leading.leader()
-        #expect(try leader.publish("first").status == 201)
-        // A proxy of its own.
-        let shard = try ProxiedShard(leading.prefix)
-        let follower = try shard.follower()
-        try follower.wait(for: "nothing is there") { try $0.has("first") }
-        for (number, (words, fault)) in Self.getFaults(shard, last: 1).enumerated() {
-            let offset = follower.log.utf8.count
-            shard.fail(fault)
-            // It may have the one that it asks for already.
-            #expect(try leader.publish("lost-\(number)").status == 201)
-            #expect(try leader.publish("r-\(number)").status == 201)
-            for words in words { try follower.waitForLog(words, after: offset) }
-            #expect(try follower.has("first"))
-            #expect(try follower.role() == "follower")
-            shard.mend()
-            try follower.wait(for: "fault \(number) is over") {
-                try $0.has("r-\(number)") && $0.has("lost-\(number)")
-            }
-        }
-        #expect(follower.stop() == 0)
-    }
-
     @Test("Without the right to delete a leader serves, and says at its start what will stay")
     func deletes() throws {
         let shard = try ProxiedShard()
@@ -337,14 +265,5 @@ extension ScriptedServer.Request {
     /// Whether it puts or gets a segment.
     func isSegment(_ method: String) -> Bool {
         self.method == method && target.contains("/log/") && !target.contains("?")
-    }
-}
-
-extension String {
-    /// The first line of a request for a segment, of another number.
-    fileprivate func numbered(_ number: Int) -> String {
-        let digits = String(number)
-        let name = String(repeating: "0", count: 20 - digits.count) + digits
-        return replacing(#/log/[0-9]{20}/#, with: "log/" + name)
     }
 }

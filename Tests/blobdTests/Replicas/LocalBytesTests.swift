@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -82,10 +81,12 @@ struct LocalBytesTests {
     func faults() throws {
         let shard = try ProxiedShard()
         let leader = try leaderWithoutPayloads(shard)
-        shard.fail { $0.isForBlob ? [.error(403, "AccessDenied")] : nil }
-        let refused = try leader.request("GET", "/v1/notifications/id-1/payload")
-        #expect(refused.status == 503 && refused.code == "unavailable", "\(refused.text)")
-        #expect(refused.text.contains("bucket"))
+        for (id, status, code) in [("id-1", 403, "AccessDenied"), ("id-3", 404, "NoSuchKey")] {
+            shard.fail { $0.isForBlob ? [.error(status, code)] : nil }
+            let refused = try leader.request("GET", "/v1/notifications/\(id)/payload")
+            #expect(refused.status == 503 && refused.code == "unavailable", "\(refused.text)")
+            #expect(refused.text.contains("bucket"))
+        }
         shard.fail { request in
             guard request.isForBlob else { return nil }
             var answer = shard.pass(request)
@@ -99,42 +100,10 @@ struct LocalBytesTests {
             return wrong.text.contains("SHA-256")
         }
         shard.mend()
-        for number in 1...2 {
+        for number in 1...3 {
             #expect(try leader.fetched("id-\(number)").body == Self.bytes(number))
         }
         #expect(leader.stop() == 0)
-    }
-
-    @Test("An evicted payload whose object is gone is served after its bytes were published again")
-    func publishedAgain() throws {
-        let shard = try ProxiedShard()
-        let leader = try leaderWithoutPayloads(shard)
-        let digest = PayloadDigestText.of(Self.bytes(3))
-        let old = Mutex("")
-        // The first object with these bytes is gone.
-        shard.fail { request in
-            guard request.isForBlob, request.target.contains(digest) else { return nil }
-            return old.withLock { old in
-                if old.isEmpty { old = request.target }
-                return old == request.target ? [.error(404, "NoSuchKey")] : nil
-            }
-        }
-        let gone = try leader.request("GET", "/v1/notifications/id-3/payload")
-        #expect(gone.status == 503, "\(gone.text)")
-        let again = try leader.request(
-            "PUT", "/v1/notifications/again/payload", ["Blobd-Ack": "replicated"],
-            body: Self.bytes(3))
-        #expect(again.status == 201, "\(again.text)")
-        for id in ["again", "id-3"] {
-            let patience = Patience()
-            while try leader.request("GET", "/v1/notifications/\(id)/payload").body != Self.bytes(3)
-            {
-                try patience.wait(orThrow: "\(id) is not served")
-            }
-        }
-        #expect(leader.stop() == 0)
-        let verify = try blobd(["verify", "--data", leader.dataPath])
-        #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
     }
 
     @Test("Evicted payloads survive a kill, and a start without the limit")
@@ -154,29 +123,6 @@ struct LocalBytesTests {
         #expect(try leader.replication("evicted_payloads") == 0)
         #expect(leader.stop() == 0)
         #expect(try blobd(["verify", "--data", leader.dataPath]).status == 0)
-    }
-
-    @Test("A follower has the records and fetches what it is asked for; it can lead")
-    func follower() throws {
-        let shard = try ProxiedShard(isDirect: true)
-        let leader = try leaderWithoutPayloads(shard)
-        let follower = try shard.follower(in: nil, "--local-bytes", "0")
-        try follower.wait(for: "it does not have all records") {
-            try $0.replication("evicted_payloads") == Self.count
-        }
-        try leader.put("new", Self.bytes(50))
-        try follower.wait(for: "it does not follow") {
-            try $0.request("HEAD", "/v1/notifications/new/payload").status == 200
-        }
-        #expect(try follower.fetched("new").body == Self.bytes(50))
-        #expect(try follower.fetched("id-7").body == Self.bytes(7))
-        leader.signal(SIGKILL)
-        leader.wait()
-        #expect(try follower.request("POST", "/v1/replication?force=true").status == 200)
-        #expect(try follower.fetched("id-8").body == Self.bytes(8))
-        #expect(try follower.put("newer", Self.bytes(51)).status == 201)
-        #expect(follower.stop() == 0)
-        #expect(try blobd(["verify", "--data", follower.dataPath]).status == 0)
     }
 
     @Test("Payloads that are elsewhere are in backups and dumps")
@@ -199,45 +145,5 @@ struct LocalBytesTests {
         #expect(compact.status == 0, "\(compact.text)\(compact.errors)")
         let verify = try blobd(["verify", "--data", leader.dataPath])
         #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
-    }
-
-    /// Its batch was never finished: thirty payloads could not be fetched before a restart, and nothing was evicted.
-    @Test("A payload in a damaged page stays; the others are evicted, and fetched")
-    func damagedPage() throws {
-        let folder = TemporaryFolder()
-        let shard = try ProxiedShard(isDirect: true)
-        func put(_ numbers: Range<Int>, on leader: DaemonProcess) throws {
-            for number in numbers {
-                #expect(try leader.put("id-\(number)", Self.bytes(number)).status == 201)
-            }
-        }
-        func requireEvicted(_ count: Int, of numbers: Range<Int>, by leader: DaemonProcess) throws {
-            try leader.wait(for: "nothing is evicted") {
-                try $0.replication("evicted_payloads") >= count
-            }
-            for number in numbers {
-                #expect(try leader.fetched("id-\(number)").body == Self.bytes(number))
-            }
-        }
-        do {
-            // All but one and a few more is evicted, oldest first.
-            let leader = try shard.leader(
-                in: folder, "--local-bytes", "6MiB", "--sweep-interval", "20ms")
-            try put(0..<12, on: leader)
-            try leader.waitUntil("log_batches") { $0 == 0 }
-            try Files.damageHeader(
-                ofPageWith: Self.bytes(3)[..<32], .pageCount, bit: 1,
-                in: "\(leader.dataPath)/data.mdb")
-            try put(12..<60, on: leader)
-            try requireEvicted(12, of: 0..<60, by: leader)
-            try leader.waitForLog("and steps over it")
-            leader.signal(SIGKILL)
-            leader.wait()
-        }
-        let leader = try shard.leader(
-            in: folder, "--local-bytes", "6MiB", "--sweep-interval", "20ms")
-        try put(60..<100, on: leader)
-        try requireEvicted(1, of: 0..<100, by: leader)
-        #expect(leader.stop() == 0)
     }
 }

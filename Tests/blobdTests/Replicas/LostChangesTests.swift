@@ -5,56 +5,6 @@ import Testing
 /// What must hold where a leader, or its bucket, is gone.
 @Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct LostChangesTests {
-    /// Publishes without an id, and returns the one that was assigned.
-    private static func post(
-        _ text: String, to daemon: DaemonProcess, ack: String = "local"
-    ) throws -> String {
-        let answer = try daemon.request(
-            "POST", "/v1/notifications?ttl=3600", ["Content-Type": "text/plain", "Blobd-Ack": ack],
-            body: Array(text.utf8))
-        #expect(answer.status == 201, "\(answer.text)")
-        return answer.member("id") ?? ""
-    }
-
-    private static func text(_ id: String, at daemon: DaemonProcess) throws -> String {
-        try daemon.request("GET", "/v1/notifications/\(id)/payload").text
-    }
-
-    // A link in a push that the lost leader's backend had sent led to what the new one published for another user.
-    @Test("What a lost leader assigned and did not ship is never another notification's id")
-    func lostIDs() throws {
-        let shard = try ProxiedShard()
-        let away = try ProxiedShard(shard.prefix)
-        let leader = try away.leader()
-        let follower = try shard.follower()
-        let kept = try Self.post("kept", to: leader, ack: "replicated")
-        try follower.wait(for: "it does not follow") { try Self.text(kept, at: $0) == "kept" }
-        away.fail { _ in [.close] }
-        let lost = try (0..<4).map { try Self.post("private \($0)", to: leader) }
-        leader.signal(SIGKILL)
-        _ = leader.wait()
-        let promoted = try follower.request("POST", "/v1/replication?force=true")
-        #expect(promoted.status == 200, "\(promoted.text)")
-        let ids = try (0..<6).map { try Self.post("other \($0)", to: follower) }
-        #expect(Set(ids).isDisjoint(with: lost + [kept]), "\(ids) \(lost)")
-        for id in lost {
-            #expect(try follower.request("GET", "/v1/notifications/\(id)/payload").status == 404)
-        }
-        // A backup, and what was assigned after it.
-        let folder = TemporaryFolder()
-        let backup = try follower.run("backup", "\(folder)/b")
-        #expect(backup.status == 0, "\(backup.errors)")
-        var later = try (0..<3).map { try Self.post("later \($0)", to: follower) }
-        for other in [TemporaryFolder(), TemporaryFolder()] {
-            let result = try blobd(["restore", "\(folder)/b", "--data", "\(other)/data"])
-            #expect(result.status == 0, "\(result.errors)")
-            let restored = try DaemonProcess(in: other)
-            #expect(try Self.text(kept, at: restored) == "kept")
-            later += try (0..<3).map { try Self.post("restored \($0)", to: restored) }
-        }
-        #expect(Set(later).count == 9, "\(later)")
-    }
-
     // It was started again and again, and read the base each time: systemd has no end of that.
     @Test(
         "A deposed leader whose disk has no room for two stores is rebuilt, and follows",

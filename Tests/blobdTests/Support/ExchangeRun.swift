@@ -203,19 +203,18 @@ struct ExchangeRun {
 /// A table of exchanges. Its first lines may say `daemon: …`, the flags, and `dialects: http call`.
 struct ExchangeTable: Sendable, CustomTestStringConvertible {
     let name: String
+    let text: String
     private static let folder = "\(Files.package)/Tests/Exchanges"
 
-    static let all = Files.names(in: folder).map { ExchangeTable(name: $0) }
+    static let all = Files.names(in: folder).map {
+        ExchangeTable(name: $0, text: Files.text("\(folder)/\($0)"))
+    }
     var testDescription: String { name }
 
     /// Runs all lines in each of the table's dialects, with a daemon for each. Returns their number. What both dialects
     /// are asked, both answer alike. A fault is reported when it is seen: a later line may wait for what the fault
     /// prevents, and then end the run.
     func run(_ report: (String) -> Void) throws -> Int {
-        try run(Files.text("\(Self.folder)/\(name)"), report)
-    }
-
-    func run(_ text: String, _ report: (String) -> Void) throws -> Int {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         func setting(_ key: String) -> [String] {
             guard let index = lines.firstIndex(where: { $0.hasPrefix("\(key): ") }) else {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A change is acknowledged before it is committed. A later request on any connection
-/// never gets an older state.
+/// never gets an older state. `AcknowledgedReadsTests` has every call.
 @Suite(.waiting) struct ReadYourWritesTests {
     /// Bytes that no two numbers share, of many lengths.
     private static func body(_ number: Int) -> [UInt8] {
@@ -15,95 +15,6 @@ import Testing
 
     /// How daemons are started: with one worker and with two.
     private static let workers = ["1", "2"]
-
-    @Test(
-        "Every question about what was just published, replaced or deleted has the new answer",
-        arguments: zip(workers, [false, true]))
-    func questions(workers: String, isBinary: Bool) throws {
-        let daemon = try DaemonProcess(["--workers", workers])
-        let seed = testSeed(9)
-        var random = SeededGenerator(seed: seed)
-        let speakers = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
-        let calls = try (0..<2).map { _ in
-            try TestConnection(isBinary ? .call : .http, daemon)
-        }
-        var model: [String: Int] = [:]
-        var owners: [String: String] = [:]
-        var place = "0"
-        for step in 0..<300 {
-            let name: Comment = "seed \(seed), step \(step)"
-            let id = "id-\(Int.random(in: 0..<9, using: &random))"
-            let before = model[id]
-            let wasAnnas = owners[id] == "anna"
-            let publisher = speakers[Int.random(in: 0..<4, using: &random)]
-            if Int.random(in: 0..<5, using: &random) == 0 {
-                let status = try publisher.delete(id)
-                #expect((status < 300) == (before != nil), name)
-                model[id] = nil
-            } else {
-                let owner = ["anna", "anna", "ben"][Int.random(in: 0..<3, using: &random)]
-                let status = try publisher.put(id, Self.body(step), owner: owner)
-                owners[id] = owner
-                #expect(status == (before == nil ? 201 : 200), name)
-                model[id] = step
-            }
-            let expected = model[id].map { Self.body($0) }
-            let digest = expected.map { PayloadDigestText.of($0) }
-            let isSame = Bool.random(using: &random)
-            let asker = isSame ? publisher : speakers[Int.random(in: 0..<4, using: &random)]
-            switch Int.random(in: 0..<9, using: &random) {
-            case 0, 1:
-                #expect(try asker.get(id) == expected, name)
-            case 2:
-                #expect(try asker.size(id) == expected?.count, name)
-            case 3:
-                let found = try asker.record(id)
-                #expect((found != nil) == (digest != nil), name)
-                if let digest { #expect(found?.contains(digest) == true, name) }
-            case 4:
-                let found = try asker.list()
-                #expect(found.contains("\"id\":\"\(id)\"") == (digest != nil), name)
-                if let digest { #expect(found.contains(digest), name) }
-            case 5:
-                let found = try asker.statistics()
-                #expect(jsonMember(found, "notifications") == "\(model.count)", name)
-            case 6:
-                if let digest {
-                    #expect(try asker.blob(digest) == expected, name)
-                }
-                if let before {
-                    #expect(try asker.blob(PayloadDigestText.of(Self.body(before))) == nil, name)
-                }
-            case 7:
-                let call = calls[step % 2]
-                // It may have come from one owner to the other.
-                for owner in ["anna", "ben"] {
-                    let answer = try call.perform(
-                        TestRequest("GET", "/v1/users/\(owner)/notifications?limit=100"))
-                    #expect(answer.status == 200, name)
-                    let isThere = digest != nil && owners[id] == owner
-                    #expect(answer.text.contains("\"id\":\"\(id)\"") == isThere, name)
-                    if isThere, let digest { #expect(answer.text.contains(digest), name) }
-                }
-            default:
-                let call = calls[step % 2]
-                let answer = try call.perform(
-                    TestRequest("GET", "/v1/users/anna/changes?since=\(place)&limit=1000"))
-                let page = try SeenPage(answer.body)
-                if let digest, owners[id] == "anna" {
-                    // The last change of all is this one.
-                    #expect(page.changes.last?.id == id, name)
-                    #expect(
-                        String(decoding: answer.body, as: UTF8.self).contains(digest), name)
-                } else if before != nil, wasAnnas, place != "0" {
-                    // Who begins from nothing is not told of what has gone.
-                    #expect(page.changes.last?.words == "deleted \(id)", name)
-                }
-                place = page.next
-            }
-        }
-        #expect(daemon.stop() == 0)
-    }
 
     @Test("Connections that close while their questions wait leave nothing behind")
     func closing() throws {
@@ -184,11 +95,16 @@ import Testing
         let publisher = try Speaker(daemon, isBinary: isBinary)
         let others = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
         for version in 1...100 {
-            #expect(try publisher.put("x", Array("\(version)".utf8)) == 200)
+            let body = Array("\(version)".utf8)
+            #expect(try publisher.put("x", body) == 200)
             latest.store(version, ordering: .releasing)
             let asker = version % 5 == 0 ? publisher : others[version % 4]
             try asker.sendGet("x")
             #expect(Self.number(try asker.answer()) == version)
+            #expect(try asker.size("x") == body.count)
+            #expect(try asker.blob(PayloadDigestText.of(body)) == body)
+            let before = Array("\(version - 1)".utf8)
+            #expect(try version == 1 || asker.blob(PayloadDigestText.of(before)) == nil)
         }
         isOver.store(true, ordering: .releasing)
         ended.wait()
@@ -203,17 +119,6 @@ extension Speaker {
         return try answer().status
     }
 
-    fileprivate func get(_ id: String) throws -> [UInt8]? {
-        try sendGet(id)
-        let answer = try answer()
-        return answer.status == 200 ? answer.body : nil
-    }
-
-    fileprivate func delete(_ id: String) throws -> Int {
-        try sendDelete(id)
-        return try answer().status
-    }
-
     /// How many bytes are said to be there, without them; nil: there are none.
     fileprivate func size(_ id: String) throws -> Int? {
         if isBinary {
@@ -225,30 +130,6 @@ extension Speaker {
         }
         let answer = try client.request("HEAD", "/v1/notifications/\(id)/payload")
         return answer.status == 200 ? answer["Content-Length"].flatMap { Int($0) } : nil
-    }
-
-    /// The record as JSON; nil when there is none.
-    fileprivate func record(_ id: String) throws -> String? {
-        client.send(try request(.get, "/v1/notifications/\(id)"))
-        let answer = try answer()
-        return answer.status == 200 ? String(decoding: answer.body, as: UTF8.self) : nil
-    }
-
-    fileprivate func list() throws -> String {
-        if isBinary {
-            return try client.exchange(
-                TestRequest("GET", "/v1/notifications").bytes(in: .call)
-            ).text
-        }
-        // There is no list over HTTP; what owners have is the same.
-        return try ["anna", "ben"].map {
-            try client.request("GET", "/v1/users/\($0)/notifications?limit=100").text
-        }.joined()
-    }
-
-    fileprivate func statistics() throws -> String {
-        client.send(try request(.get, "/v1/stats"))
-        return String(decoding: try answer().body, as: UTF8.self)
     }
 
     fileprivate func blob(_ digest: String) throws -> [UInt8]? {

@@ -308,6 +308,11 @@ import Testing
         let tail = try client.exchange(
             try getFrame("copied", range: WireRange(first: 16_380, count: .max - 1)))
         #expect(tail.status == 206 && tail.body == bodies["copied"]?.suffix(4))
+        // What is stored compressed is inflated up to there.
+        let inflated = try client.exchange(
+            try getFrame(
+                "text", acceptsGzip: true, range: WireRange(first: 70_000, count: 500)))
+        #expect(inflated.status == 206 && inflated.body == Array(bodies["text"]![70_000..<70_500]))
     }
 
     @Test("One sync serves many publishers")
