@@ -29,7 +29,7 @@ import BlobProtocol
         for row in [
             "| HTTP: request line | 8,192 bytes", "| HTTP: header section | 16,384 bytes",
             "| HTTP: field lines | 100, of them 4", "| notification id | 1…255 bytes",
-            "| part name | 1…64 bytes", "| message | 0…4,096 bytes", "| unanswered requests | 64 ",
+            "| part name | 1…64 bytes", "| message | 1…4,096 bytes", "| unanswered requests | 64 ",
             "| binary: head of a frame | 8,192 bytes", "| binary: body of a ping | 1,024 bytes",
             "| page of a list, of changes or of a history | 1,000 ",
             "| HTTP: query parameters | 16:",
