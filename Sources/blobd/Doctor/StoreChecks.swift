@@ -10,8 +10,8 @@ struct StoreChecks {
         let check = "data directory"
         guard let status = SystemFiles.status(path) else {
             return [
-                Finding(
-                    check, "\(path): \(errorText(errno))", .problem,
+                .unseen(
+                    check, path, errno,
                     "Create it, or set `data`: install -d -m 700 -o blobd \(path)")
             ]
         }
@@ -34,6 +34,7 @@ struct StoreChecks {
     /// The owner of the store's files must be the directory's.
     private func store(_ folder: stat) -> Finding {
         guard let status = SystemFiles.status("\(path)/data.mdb") else {
+            guard errno == ENOENT else { return .unseen("store", "\(path)/data.mdb", errno, "") }
             return Finding("store", "no store yet; the daemon creates one")
         }
         if status.st_uid != folder.st_uid {

@@ -17,6 +17,12 @@ enum SystemFiles {
         return lstat(path, &status) == 0 ? status : nil
     }
 
+    /// Advice for a user who may not look.
+    static let otherUser = "Run blobd doctor as root or as the daemon's user."
+
+    /// Whether only permission to read a file is lacking.
+    static func isClosed(_ path: String) -> Bool { access(path, R_OK) != 0 && errno == EACCES }
+
     /// The words after `name` in the first line that begins with it; nil if there is none.
     static func words(of text: String, after name: String) -> [Substring]? {
         text.split(separator: "\n").first { $0.hasPrefix(name) }
