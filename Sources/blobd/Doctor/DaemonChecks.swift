@@ -1,7 +1,6 @@
 import BlobClient
 import BlobServer
 import CLinux
-import FoundationEssentials
 import Glibc
 
 struct DaemonChecks {
@@ -111,6 +110,13 @@ struct NginxChecks {
         guard let user, getpwnam(user) != nil else { return nil }
         let group = SystemFiles.group(status.st_gid)
         let isMember = SystemFiles.isMember(user, of: status.st_gid) || user == "root"
+        let folder = SocketFile.folder(of: socket)
+        if isMember, let obstacle = Account(name: user)?.obstacle(folder, .enter) {
+            return Finding(
+                "nginx user", "\(user) cannot enter \(obstacle)", obstacle.state,
+                "Every request gets 502: it needs x there, as its user, for its group or for others."
+            )
+        }
         return Finding(
             "nginx user",
             isMember
@@ -125,18 +131,13 @@ struct NginxChecks {
 
 enum ListeningSockets {
     /// The paths, as they were bound, of Unix sockets at which a process accepts connections, in the order of its
-    /// descriptors. Empty if these cannot be read: only its user and root may.
+    /// descriptors. Empty if these cannot be read.
     static func paths(of process: Int) -> [String] {
-        let folder = "/proc/\(process)/fd"
-        guard let table = SystemFiles.text("/proc/net/unix", byteCountMax: 64 << 20),
-            let descriptors = try? FileManager.default.contentsOfDirectory(atPath: folder)
-        else { return [] }
-        let paths = paths(inTable: table)
-        return descriptors.compactMap(Int.init).sorted().compactMap { number in
-            var link = [UInt8](repeating: 0, count: 64)
-            let count = readlink("\(folder)/\(number)", &link, link.count)
-            return paths[String(decoding: link.prefix(max(0, count)), as: UTF8.self)]
+        guard let table = SystemFiles.text("/proc/net/unix", byteCountMax: 64 << 20) else {
+            return []
         }
+        let paths = paths(inTable: table)
+        return SystemFiles.openFiles(of: process).compactMap { paths[$0] }
     }
 
     /// The paths of listening sockets in the text of `/proc/net/unix`, by what their descriptors link to.
@@ -187,7 +188,10 @@ enum DaemonNumber {
         return process > 0 && isDaemon(process) ? process : nil
     }
 
+    /// Commands such as `restore` take the lock, too.
     private static func isDaemon(_ number: Int) -> Bool {
         SystemFiles.text("/proc/\(number)/comm")?.hasPrefix("blobd") == true
+            && SystemFiles.text("/proc/\(number)/cmdline")?.split(separator: "\0")
+                .contains("serve") == true
     }
 }

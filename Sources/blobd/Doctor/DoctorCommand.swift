@@ -82,7 +82,9 @@ struct DoctorCommand: ParsableCommand {
             }
         } else {
             let mapped = isConfigured ? options.store.mapByteCountMax : .max
-            all += StoreChecks(path: options.dataPath, mapByteCountMax: mapped).run()
+            let store = StoreChecks(
+                path: options.dataPath, mapByteCountMax: mapped, holder: holder)
+            all += store.run()
         }
         for (name, path, group) in [
             ("socket", options.socketPath, options.socketGroup),
@@ -90,7 +92,10 @@ struct DoctorCommand: ParsableCommand {
         ] where !path.isEmpty {
             all += SocketChecks(name: name, path: path, group: group, holder: holder).run()
         }
-        if let path = options.signingKeyPath { all.append(keys(path)) }
+        if let path = options.signingKeyPath {
+            let user = daemon.flatMap(Account.init(process:)) ?? Account(ownerOf: options.dataPath)
+            all.append(keys(path, user))
+        }
         all += MachineChecks(options: options, limits: daemon.flatMap(ProcessLimits.of)).run()
         guard !options.socketPath.isEmpty else { return all }
         var socket = SocketOptions()
@@ -130,7 +135,13 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    private func keys(_ path: String) -> Finding {
+    private func keys(_ path: String, _ user: Account?) -> Finding {
+        if let user, let obstacle = user.obstacle(path, .read) {
+            return Finding(
+                "signing keys", "\(user.name), the daemon's user, cannot read \(obstacle)",
+                obstacle.state,
+                "Without them the daemon does not start: chown \(user.name) \(obstacle.path)")
+        }
         if SystemFiles.isClosed(path) { return .unseen("signing keys", path, EACCES, "") }
         do throws(SigningKeyError) {
             let keys = try SigningKeyFile.read(path)

@@ -116,6 +116,38 @@ import Testing
         try expect(["store"], ["--data", data])
     }
 
+    /// The daemon, and nginx, run as another user than doctor.
+    @Test(
+        "What the daemon's user cannot read, and nginx's not enter, is a problem",
+        .enabled(if: getuid() == 0, "needs root"))
+    func otherUsers() throws {
+        let folder = TemporaryFolder()
+        chmod(folder.path, 0o755)
+        let keys = try folder.write(
+            "keys", Array("k \(Data(repeating: 1, count: 32).base64EncodedString())\n".utf8))
+        chmod(keys, 0o600)
+        let (data, socket) = (folder.path("data"), folder.path("run/s"))
+        for path in [data, folder.path("run")] { mkdir(path, 0o700) }
+        try folder.write("run/s", [])
+        let user = try #require(getpwnam("nobody")).pointee
+        for path in [data, socket] { chown(path, user.pw_uid, user.pw_gid) }
+        let nginx = "user nobody;\nupstream b { server unix:\(socket); keepalive 32; }\n"
+        let text = "data: \(data)\nsocket: \(socket)\nsigning-keys: \(keys)\n"
+        let arguments = [
+            "--config", try folder.write("blobd.yaml", Array(text.utf8)),
+            "--nginx", try folder.write("nginx.conf", Array(nginx.utf8)),
+        ]
+        let sick = try Self.findings(arguments)
+        let ofKeys = sick["signing keys"]
+        #expect(ofKeys?.state == .problem && ofKeys?.seen.contains("cannot read \(keys)") == true)
+        let ofNginx = sick["nginx user"]
+        #expect(ofNginx?.state == .problem && ofNginx?.seen.contains("cannot enter") == true)
+        chown(keys, user.pw_uid, user.pw_gid)
+        chmod(folder.path("run"), 0o711)
+        let well = try Self.findings(arguments)
+        #expect(well["signing keys"]?.state == .ok && well["nginx user"]?.state == .ok, "\(well)")
+    }
+
     @Test("nginx's file that cannot be read is not one without a server")
     func noFileOfNginx() throws {
         let findings = try Self.findings(
