@@ -76,7 +76,10 @@ extension BlobConnection {
             }
             return (header, Opcode(rawValue: header.opcode))
         } catch {
-            throw .protocolViolation(error.problem.detail)
+            throw .protocolViolation(
+                bytes.starts(with: "HTTP/".utf8)
+                    ? "it is an HTTP server: the device socket, or another program. Use the main socket"
+                    : error.problem.detail)
         }
     }
 

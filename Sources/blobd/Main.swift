@@ -25,8 +25,8 @@ struct Blobd: ParsableCommand {
 
               blobd --socket ./blobd.sock ping
 
-            Exit codes: 0 success, 1 refused by the daemon or invalid answer, 2 bad usage, 3 not found \
-            or expired, 4 no daemon, 5 not checked.
+            Exit codes: 0 success, 1 refused, invalid answer or timeout, 2 bad usage, 3 not found or \
+            expired, 4 no daemon, 5 not checked.
             """,
         version: blobdVersion,
         groupedSubcommands: [

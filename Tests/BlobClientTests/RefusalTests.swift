@@ -76,6 +76,17 @@ import Testing
         #expect(daemon.wait() == nil)
     }
 
+    /// The device socket was said to begin a frame with byte 72.
+    @Test func anHTTPServerIsTold() throws {
+        let daemon = try ScriptedDaemon { peer in
+            _ = try peer.readRequest()
+            try peer.write(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+        }
+        let error = thrown { _ = try BlobConnection.adopt(daemon.clientDescriptor) }
+        #expect(error.map { "\($0)" }?.contains("the device socket") == true)
+        #expect(daemon.wait() == nil)
+    }
+
     @Test func aPutThatIsRefusedBeforeItsBytesAreReadIsTold() throws {
         // The daemon closes without reading the body, and the client is still sending it.
         let daemon = try ScriptedDaemon.greeting { peer in

@@ -11,9 +11,10 @@ struct LoadCommand: ParsableCommand {
         abstract: "Publish the notifications and payloads of a dump.",
         discussion: """
             A notification with the same id is replaced; expired ones are skipped. Creation times, revisions, \
-            responses and the names of categories that do not exist are not loaded. Unlike a restored store, \
-            the daemon may assign an id that a device still has in an old link. A load that was interrupted \
-            says what is stored by then, and can be repeated.
+            responses, the device of the last change and the names of categories that do not exist are not \
+            loaded. Payloads are stored uncompressed. Unlike a restored store, the daemon may assign an id \
+            that a device still has in an old link. A load that was interrupted says what is stored by then, \
+            and can be repeated.
 
               blobd load all.tar
               ssh old 'blobd dump -' | blobd load -

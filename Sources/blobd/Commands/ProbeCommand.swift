@@ -48,7 +48,9 @@ struct ProbeCommand: ParsableCommand {
             }
         } catch {
             report["error"] = error.description
-            if json { try StandardOutput.write(try JSONLine.object(report)) }
+            if json {
+                try StandardOutput.write(try JSONLine.object(report), orExit: .notChecked)
+            }
             throw CommandFailure(ExitStatus(error), error.description)
         }
         let isUnchecked = probe.faultyNameCount == 0 && !probe.isSound
@@ -56,7 +58,8 @@ struct ProbeCommand: ParsableCommand {
             isUnchecked
             ? "The bucket could not be checked.\n"
             : "The bucket \(probe.isSound ? "can" : "CANNOT") be replicated to.\n"
-        try StandardOutput.write(json ? try JSONLine.object(report) : verdict)
+        try StandardOutput.write(
+            json ? try JSONLine.object(report) : verdict, orExit: .notChecked)
         guard let why = probe.refusal else { return }
         throw CommandFailure(
             isUnchecked ? .noDaemon : .refused,

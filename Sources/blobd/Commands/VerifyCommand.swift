@@ -40,7 +40,7 @@ struct VerifyCommand: ParsableCommand {
                     "changes_in_log": report.changesInLog,
                     "problem_count": report.problemCount, "problems": report.problems,
                     "seconds": seconds,
-                ]) : Self.text(report, seconds: seconds))
+                ]) : Self.text(report, seconds: seconds), orExit: .notChecked)
         guard report.isClean else {
             for problem in report.problems { StandardError.write("blobd: \(problem)\n") }
             throw CommandFailure(

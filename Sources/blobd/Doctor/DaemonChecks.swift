@@ -1,11 +1,12 @@
 import BlobClient
 import BlobServer
 import CLinux
-import FoundationEssentials
 import Glibc
 
 struct DaemonChecks {
     let path: String
+    /// The daemon that has the store, if it was found.
+    let holder: Int?
     let options: BlobConnection.Options
 
     func run() -> [Finding] {
@@ -21,12 +22,11 @@ struct DaemonChecks {
                     "publishing", fault.map { "\($0)" } ?? "a publish can be stored",
                     fault != nil ? .problem : .ok, advice),
             ] + counters(try connection.call(.stats))
+        } catch ClientError.noDaemon(_, let code) where code == EACCES || code == EPERM {
+            return [.unseen("daemon", path, code, "")]
         } catch {
-            return [
-                Finding(
-                    "daemon", "\(error)", .problem,
-                    "Start it (systemctl start blobd), or become a user that may connect.")
-            ]
+            let advice = SocketAdvice.lost(holder) ?? "Start it: systemctl start blobd"
+            return [Finding("daemon", "\(error)", .problem, advice)]
         }
     }
 
@@ -101,14 +101,22 @@ struct NginxChecks {
 
     private func user(_ plain: String, _ socket: String) -> Finding? {
         guard let status = SystemFiles.status(socket) else { return nil }
-        var user = "nobody"
+        var user: String?
         for line in plain.split(separator: "\n") {
             let words = line.split { $0.isWhitespace || $0 == ";" }
             if words.count > 1, words[0] == "user" { user = String(words[1]) }
         }
-        guard getpwnam(user) != nil else { return nil }
+        // Without the line it is one that nginx was built with.
+        guard let user, getpwnam(user) != nil else { return nil }
         let group = SystemFiles.group(status.st_gid)
         let isMember = SystemFiles.isMember(user, of: status.st_gid) || user == "root"
+        let folder = SocketFile.folder(of: socket)
+        if isMember, let obstacle = Account(name: user)?.obstacle(folder, .enter) {
+            return Finding(
+                "nginx user", "\(user) cannot enter \(obstacle)", obstacle.state,
+                "Every request gets 502: it needs x there, as its user, for its group or for others."
+            )
+        }
         return Finding(
             "nginx user",
             isMember
@@ -123,18 +131,13 @@ struct NginxChecks {
 
 enum ListeningSockets {
     /// The paths, as they were bound, of Unix sockets at which a process accepts connections, in the order of its
-    /// descriptors. Empty if these cannot be read: only its user and root may.
+    /// descriptors. Empty if these cannot be read.
     static func paths(of process: Int) -> [String] {
-        let folder = "/proc/\(process)/fd"
-        guard let table = SystemFiles.text("/proc/net/unix", byteCountMax: 64 << 20),
-            let descriptors = try? FileManager.default.contentsOfDirectory(atPath: folder)
-        else { return [] }
-        let paths = paths(inTable: table)
-        return descriptors.compactMap(Int.init).sorted().compactMap { number in
-            var link = [UInt8](repeating: 0, count: 64)
-            let count = readlink("\(folder)/\(number)", &link, link.count)
-            return paths[String(decoding: link.prefix(max(0, count)), as: UTF8.self)]
+        guard let table = SystemFiles.text("/proc/net/unix", byteCountMax: 64 << 20) else {
+            return []
         }
+        let paths = paths(inTable: table)
+        return SystemFiles.openFiles(of: process).compactMap { paths[$0] }
     }
 
     /// The paths of listening sockets in the text of `/proc/net/unix`, by what their descriptors link to.
@@ -151,16 +154,13 @@ enum ListeningSockets {
 }
 
 enum DaemonNumber {
-    static func find(_ options: DaemonOptions) -> Int? {
-        let candidates = [lockHolder(of: options.dataPath), listener(at: options.socketPath)]
-        return candidates.compactMap { $0 }.first(where: isDaemon)
-    }
-
-    private static func lockHolder(of directory: String) -> Int? {
+    /// The daemon that holds the lock of the store in a directory.
+    static func holder(of directory: String) -> Int? {
         guard !directory.isEmpty, let status = SystemFiles.status("\(directory)/blobd.lock"),
-            let locks = SystemFiles.text("/proc/locks")
+            let locks = SystemFiles.text("/proc/locks"),
+            let number = number(inLocks: locks, ofInode: UInt64(status.st_ino))
         else { return nil }
-        return number(inLocks: locks, ofInode: UInt64(status.st_ino))
+        return isDaemon(number) ? number : nil
     }
 
     /// The process with a `flock` on an inode, from the text of `/proc/locks`. The device is not compared: on some file
@@ -175,8 +175,8 @@ enum DaemonNumber {
         return nil
     }
 
-    /// The process that listens at a socket; for a passed socket, the service manager.
-    private static func listener(at socket: String) -> Int? {
+    /// The daemon that listens at a socket; nil also for a passed socket, which the service manager listens at.
+    static func listener(at socket: String) -> Int? {
         let number = clinux_unix_socket()
         guard number >= 0 else { return nil }
         defer { close(number) }
@@ -184,11 +184,14 @@ enum DaemonNumber {
         guard path.withUTF8({ clinux_connect(number, $0.baseAddress, $0.count) }) == 0 else {
             return nil
         }
-        let process = clinux_peer_process(number)
-        return process > 0 ? Int(process) : nil
+        let process = Int(clinux_peer_process(number))
+        return process > 0 && isDaemon(process) ? process : nil
     }
 
+    /// Commands such as `restore` take the lock, too.
     private static func isDaemon(_ number: Int) -> Bool {
         SystemFiles.text("/proc/\(number)/comm")?.hasPrefix("blobd") == true
+            && SystemFiles.text("/proc/\(number)/cmdline")?.split(separator: "\0")
+                .contains("serve") == true
     }
 }

@@ -18,7 +18,8 @@ struct DoctorCommand: ParsableCommand {
               blobd doctor --data ./data --socket ./blobd.sock
               blobd doctor --json | jq '.[] | select(.state != "ok")'
 
-            Exit codes: 0 no problem (warnings are possible), 1 a problem.
+            Exit codes: 0 no problem (warnings are possible), 1 a problem, 2 bad usage, 5 the findings \
+            could not be printed.
             """)
 
     @Option(
@@ -44,11 +45,11 @@ struct DoctorCommand: ParsableCommand {
 
     func run() throws {
         let findings = check()
-        if json {
-            try StandardOutput.write(try JSONLine.text(findings))
-        } else {
-            try StandardOutput.write(Self.text(findings, isColoured: StandardOutput.takesEscapes))
-        }
+        try StandardOutput.write(
+            json
+                ? try JSONLine.text(findings)
+                : Self.text(findings, isColoured: StandardOutput.takesEscapes),
+            orExit: .notChecked)
         let count = findings.count { $0.state == .problem }
         guard count == 0 else {
             throw CommandFailure(.refused, "\(HumanText.count(count, of: "problem")) found")
@@ -57,12 +58,13 @@ struct DoctorCommand: ParsableCommand {
 
     private func check() -> [Finding] {
         var (options, all) = readConfiguration()
-        let isConfigured = !all.contains { $0.state == .problem }
+        let isConfigured = !all.contains { $0.state != .ok }
         // Like the client commands.
         if options.socketPath.isEmpty, isConfigured {
             options.socketPath = DaemonSocket.defaultPath
         }
-        let daemon = DaemonNumber.find(options)
+        let holder = DaemonNumber.holder(of: options.dataPath)
+        let daemon = holder ?? DaemonNumber.listener(at: options.socketPath)
         // Only its unit names one that systemd has passed.
         if options.deviceSocketPath == nil, let daemon {
             let main = SystemFiles.status(options.socketPath)?.st_ino
@@ -80,20 +82,26 @@ struct DoctorCommand: ParsableCommand {
             }
         } else {
             let mapped = isConfigured ? options.store.mapByteCountMax : .max
-            all += StoreChecks(path: options.dataPath, mapByteCountMax: mapped).run()
+            let store = StoreChecks(
+                path: options.dataPath, mapByteCountMax: mapped, holder: holder)
+            all += store.run()
         }
         for (name, path, group) in [
             ("socket", options.socketPath, options.socketGroup),
             ("device socket", options.deviceSocketPath ?? "", options.deviceSocketGroup),
         ] where !path.isEmpty {
-            all += SocketChecks(name: name, path: path, group: group).run()
+            all += SocketChecks(name: name, path: path, group: group, holder: holder).run()
         }
-        if let path = options.signingKeyPath { all.append(keys(path)) }
+        if let path = options.signingKeyPath {
+            let user = daemon.flatMap(Account.init(process:)) ?? Account(ownerOf: options.dataPath)
+            all.append(keys(path, user))
+        }
         all += MachineChecks(options: options, limits: daemon.flatMap(ProcessLimits.of)).run()
         guard !options.socketPath.isEmpty else { return all }
         var socket = SocketOptions()
         socket.timeout = 5
-        all += DaemonChecks(path: options.socketPath, options: socket.options()).run()
+        all +=
+            DaemonChecks(path: options.socketPath, holder: holder, options: socket.options()).run()
         return all + nginxChecks(options)
     }
 
@@ -113,16 +121,28 @@ struct DoctorCommand: ParsableCommand {
         } catch {
             let advice =
                 "The daemon does not start with it. Test a change with: blobd serve --check-config"
+            let path = config ?? ServeConfiguration.path(in: environment) ?? ""
             return (
                 DaemonOptions(
                     dataPath: data ?? "",
                     socketPath: socket ?? environment[DaemonSocket.variable] ?? ""),
-                [Finding("configuration", "\(error)", .problem, advice)]
+                [
+                    SystemFiles.isClosed(path)
+                        ? .unseen("configuration", path, EACCES, "")
+                        : Finding("configuration", "\(error)", .problem, advice)
+                ]
             )
         }
     }
 
-    private func keys(_ path: String) -> Finding {
+    private func keys(_ path: String, _ user: Account?) -> Finding {
+        if let user, let obstacle = user.obstacle(path, .read) {
+            return Finding(
+                "signing keys", "\(user.name), the daemon's user, cannot read \(obstacle)",
+                obstacle.state,
+                "Without them the daemon does not start: chown \(user.name) \(obstacle.path)")
+        }
+        if SystemFiles.isClosed(path) { return .unseen("signing keys", path, EACCES, "") }
         do throws(SigningKeyError) {
             let keys = try SigningKeyFile.read(path)
             return Finding("signing keys", "\(path): \(keys.ids.joined(separator: ", "))")
@@ -135,7 +155,17 @@ struct DoctorCommand: ParsableCommand {
 
     private func nginxChecks(_ options: DaemonOptions) -> [Finding] {
         if let nginx {
-            return NginxChecks(text: SystemFiles.text(nginx) ?? "", options: options).run()
+            do throws(SmallFile.Failure) {
+                let bytes = try SmallFile.read(nginx, byteCountMax: 1 << 20)
+                let text = String(decoding: bytes, as: UTF8.self)
+                return NginxChecks(text: text, options: options).run()
+            } catch {
+                return [
+                    Finding(
+                        "nginx", "not checked: \(nginx): \(error.reason)", .problem,
+                        "Give --nginx a file with its configuration, such as what nginx -T prints.")
+                ]
+            }
         }
         let absent: Int32 = 100
         let command =
@@ -208,6 +238,14 @@ extension Finding {
     /// What a check saw, and what to do unless the state is ok.
     init(_ check: String, _ seen: String, _ state: State = .ok, _ advice: String? = nil) {
         self.init(check: check, state: state, seen: seen, advice: state == .ok ? nil : advice)
+    }
+
+    /// What cannot be seen at a path: a problem, unless it is only this user who may not look.
+    static func unseen(_ check: String, _ path: String, _ code: CInt, _ advice: String) -> Finding {
+        code == EACCES || code == EPERM
+            ? Finding(
+                check, "not checked: \(path): \(errorText(code))", .warning, SystemFiles.otherUser)
+            : Finding(check, "\(path): \(errorText(code))", .problem, advice)
     }
 
     /// Adds a fault, unless there already is one.

@@ -5,13 +5,15 @@ struct SocketChecks {
     let name: String
     let path: String
     let group: UInt32?
+    /// The daemon that has the store, if it was found.
+    let holder: Int?
 
     func run() -> [Finding] {
         let folder = SocketFile.folder(of: path)
         guard let status = SystemFiles.status(folder) else {
             return [
-                Finding(
-                    "\(name) folder", "\(folder): \(errorText(errno))", .problem,
+                .unseen(
+                    "\(name) folder", folder, errno,
                     "Create it; systemd does with RuntimeDirectory=blobd.")
             ]
         }
@@ -28,9 +30,9 @@ struct SocketChecks {
 
     private func socket() -> Finding {
         guard let status = SystemFiles.status(path) else {
-            return Finding(
-                name, "\(path): \(errorText(errno))", .problem,
-                "No daemon has created it: systemctl status blobd")
+            return .unseen(
+                name, path, errno,
+                SocketAdvice.lost(holder) ?? "No daemon has created it: systemctl status blobd")
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             return Finding(
@@ -52,6 +54,13 @@ struct SocketChecks {
 
 /// Advice for a socket whose path accepts no connections.
 enum SocketAdvice {
+    /// For a path that leads to no socket, while a daemon has the store; nil: none has.
+    static func lost(_ holder: Int?) -> String? {
+        holder.map {
+            "Process \($0) has the store, and runs without this socket file. Restart it (systemctl restart blobd), or give the path of its socket."
+        }
+    }
+
     static func text(_ path: String, errno code: CInt) -> String {
         guard code == EACCES || code == EPERM else {
             return """

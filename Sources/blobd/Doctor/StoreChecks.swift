@@ -5,13 +5,15 @@ import Replication
 struct StoreChecks {
     let path: String
     let mapByteCountMax: Int
+    /// The daemon that has the store, if it was found.
+    let holder: Int?
 
     func run() -> [Finding] {
         let check = "data directory"
         guard let status = SystemFiles.status(path) else {
             return [
-                Finding(
-                    check, "\(path): \(errorText(errno))", .problem,
+                .unseen(
+                    check, path, errno,
                     "Create it, or set `data`: install -d -m 700 -o blobd \(path)")
             ]
         }
@@ -34,7 +36,20 @@ struct StoreChecks {
     /// The owner of the store's files must be the directory's.
     private func store(_ folder: stat) -> Finding {
         guard let status = SystemFiles.status("\(path)/data.mdb") else {
+            guard errno == ENOENT else { return .unseen("store", "\(path)/data.mdb", errno, "") }
+            if let holder { return gone("data.mdb", holder) }
+            guard SystemFiles.status("\(path)/changes.log") == nil else {
+                return Finding(
+                    "store", "data.mdb is gone, and changes.log is there", .problem,
+                    "Put data.mdb back: what is only in the log belongs to it.")
+            }
             return Finding("store", "no store yet; the daemon creates one")
+        }
+        // Not each daemon has a log.
+        if let holder, SystemFiles.status("\(path)/changes.log") == nil,
+            SystemFiles.openFiles(of: holder).contains(where: { $0.contains("/changes.log") })
+        {
+            return gone("changes.log", holder)
         }
         if status.st_uid != folder.st_uid {
             let owner = SystemFiles.user(folder.st_uid)
@@ -47,6 +62,15 @@ struct StoreChecks {
         return Finding(
             "store", "data.mdb\(isTooLong ? " has" : ":") \(HumanText.bytes(status.st_size))",
             isTooLong ? .problem : .ok, "map-size is \(HumanText.bytes(mapByteCountMax)); raise it."
+        )
+    }
+
+    private func gone(_ name: String, _ holder: Int) -> Finding {
+        Finding(
+            "store", "\(name) is gone, and process \(holder) still has it", .problem,
+            name == "data.mdb"
+                ? "All is lost when it exits: make a backup now (blobd backup FILE), stop it, and restore that."
+                : "Acknowledged changes are lost if it dies: make a backup (blobd backup FILE), and restart it."
         )
     }
 

@@ -1,4 +1,5 @@
 import BlobServer
+import FoundationEssentials
 import Glibc
 
 enum SystemFiles {
@@ -15,6 +16,24 @@ enum SystemFiles {
     static func status(_ path: String) -> stat? {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil
+    }
+
+    /// Advice for a user who may not look.
+    static let otherUser = "Run blobd doctor as root or as the daemon's user."
+
+    /// Whether only permission to read a file is lacking.
+    static func isClosed(_ path: String) -> Bool { access(path, R_OK) != 0 && errno == EACCES }
+
+    /// What a process has open, in the order of its descriptors, as `/proc` names it. Empty if that cannot be read: only
+    /// its user and root may.
+    static func openFiles(of process: Int) -> [String] {
+        let folder = "/proc/\(process)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.compactMap(Int.init).sorted().map { number in
+            var link = [UInt8](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink("\(folder)/\(number)", &link, link.count)
+            return String(decoding: link.prefix(max(0, count)), as: UTF8.self)
+        }
     }
 
     /// The words after `name` in the first line that begins with it; nil if there is none.

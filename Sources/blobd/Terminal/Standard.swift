@@ -15,14 +15,19 @@ enum StandardOutput {
     /// Of the terminal, in characters.
     static var size: (width: Int, height: Int) { terminalSize(of: STDOUT_FILENO) }
 
-    static func write(_ text: String) throws(CommandFailure) {
+    /// - Parameter status: that of a failure. A command whose `.refused` is a verdict needs another.
+    static func write(
+        _ text: String, orExit status: ExitStatus = .refused
+    ) throws(CommandFailure) {
         let bytes = Array(text.utf8)
-        try write(bytes.span.bytes)
+        try write(bytes.span.bytes, orExit: status)
     }
 
-    static func write(_ bytes: RawSpan) throws(CommandFailure) {
+    static func write(
+        _ bytes: RawSpan, orExit status: ExitStatus = .refused
+    ) throws(CommandFailure) {
         if let code = writeAll(bytes, to: STDOUT_FILENO) {
-            throw CommandFailure(.refused, "standard output: \(errorText(code))")
+            throw CommandFailure(status, "standard output: \(errorText(code))")
         }
     }
 

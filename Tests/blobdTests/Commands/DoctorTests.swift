@@ -9,9 +9,11 @@ import Testing
 @Suite(.waiting) struct DoctorTests {
     /// The findings of a run, by what was checked.
     private static func findings(
-        _ arguments: [String], shell: String = ""
+        _ arguments: [String], shell: String = "", asNobody: Bool = false
     ) throws -> [String: Finding] {
-        let words = ([DaemonProcess.program, "doctor", "--json"] + arguments).map { "'\($0)'" }
+        let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        let program = (asNobody ? user : []) + [DaemonProcess.program, "doctor", "--json"]
+        let words = (program + arguments).map { "'\($0)'" }
         let (_, output, errors) = try run(
             ["/bin/sh", "-c", "\(shell) exec " + words.joined(separator: " ")])
         let value = try JSONSerialization.jsonObject(with: Data(output))
@@ -78,6 +80,80 @@ import Testing
             #expect(finding?.state == state, "\(check): \(String(describing: finding))")
             #expect(finding?.seen.contains(words) == true, "\(String(describing: finding))")
         }
+    }
+
+    /// What it may not see was said not to exist: "No daemon has created it", "Create it: install -d …".
+    @Test(
+        "A user who may not look is told so, and not what to create",
+        .enabled(if: getuid() == 0, "needs root"))
+    func closed() throws {
+        let folder = TemporaryFolder()
+        chmod(folder.path, 0o755)
+        mkdir(folder.path("closed"), 0o700)
+        let keys = try folder.write("keys", [])
+        chmod(keys, 0o600)
+        let (data, socket) = (folder.path("closed/data"), folder.path("closed/run/s"))
+        let text = "data: \(data)\nsocket: \(socket)\nsigning-keys: \(keys)\n"
+        let configuration = try folder.write("blobd.yaml", Array(text.utf8))
+        chmod(configuration, 0o644)
+        func expect(_ checks: [String], _ arguments: [String]) throws {
+            let findings = try Self.findings(
+                arguments + ["--nginx", "/dev/null"], asNobody: true)
+            for check in checks {
+                let finding = findings[check]
+                #expect(finding?.state == .warning, "\(check): \(String(describing: finding))")
+                #expect(finding?.seen.hasSuffix("Permission denied") == true)
+                #expect(finding?.advice == SystemFiles.otherUser)
+            }
+        }
+        let checks = ["data directory", "socket folder", "daemon", "signing keys"]
+        try expect(checks, ["--config", configuration])
+        chmod(configuration, 0o600)
+        try expect(["configuration"], ["--config", configuration])
+        mkdir(data, 0o755)
+        chmod(data, 0o744)
+        chmod(folder.path("closed"), 0o755)
+        try expect(["store"], ["--data", data])
+    }
+
+    /// The daemon, and nginx, run as another user than doctor.
+    @Test(
+        "What the daemon's user cannot read, and nginx's not enter, is a problem",
+        .enabled(if: getuid() == 0, "needs root"))
+    func otherUsers() throws {
+        let folder = TemporaryFolder()
+        chmod(folder.path, 0o755)
+        let keys = try folder.write(
+            "keys", Array("k \(Data(repeating: 1, count: 32).base64EncodedString())\n".utf8))
+        chmod(keys, 0o600)
+        let (data, socket) = (folder.path("data"), folder.path("run/s"))
+        for path in [data, folder.path("run")] { mkdir(path, 0o700) }
+        try folder.write("run/s", [])
+        let user = try #require(getpwnam("nobody")).pointee
+        for path in [data, socket] { chown(path, user.pw_uid, user.pw_gid) }
+        let nginx = "user nobody;\nupstream b { server unix:\(socket); keepalive 32; }\n"
+        let text = "data: \(data)\nsocket: \(socket)\nsigning-keys: \(keys)\n"
+        let arguments = [
+            "--config", try folder.write("blobd.yaml", Array(text.utf8)),
+            "--nginx", try folder.write("nginx.conf", Array(nginx.utf8)),
+        ]
+        let sick = try Self.findings(arguments)
+        let ofKeys = sick["signing keys"]
+        #expect(ofKeys?.state == .problem && ofKeys?.seen.contains("cannot read \(keys)") == true)
+        let ofNginx = sick["nginx user"]
+        #expect(ofNginx?.state == .problem && ofNginx?.seen.contains("cannot enter") == true)
+        chown(keys, user.pw_uid, user.pw_gid)
+        chmod(folder.path("run"), 0o711)
+        let well = try Self.findings(arguments)
+        #expect(well["signing keys"]?.state == .ok && well["nginx user"]?.state == .ok, "\(well)")
+    }
+
+    @Test("nginx's file that cannot be read is not one without a server")
+    func noFileOfNginx() throws {
+        let findings = try Self.findings(
+            ["--data", "/nonexistent", "--socket", "/nonexistent/s", "--nginx", "/nonexistent"])
+        #expect(
+            findings["nginx"]?.seen == "not checked: /nonexistent: No such file or directory")
     }
 
     /// Only its unit names it. Nginx was told to use the main socket instead.
