@@ -64,7 +64,7 @@ struct ServeConfiguration {
             if let path { try ConfigurationFile(reading: path) } else { nil }
         if let file, file.isEmpty, !takesEmptyFile {
             throw ConfigurationError(
-                "\(file.path): is empty; to use the defaults, write a comment into it, or restart")
+                "\(file.path): is empty; to use the defaults, write a comment into it")
         }
         return try Setting.all.map { (setting) throws(ConfigurationError) in
             try value(of: setting, file)
@@ -160,6 +160,13 @@ struct ServeConfiguration {
             throw value("max-payload").refuse(
                 "is \(value("max-payload").texts.joined()); with replicate or follow it must be at most 512MiB, which is what one put to a bucket carries"
             )
+        }
+        let longest = SocketFile.pathByteCountMax
+        for (name, path) in [
+            ("socket", options.socketPath), ("device-socket", options.deviceSocketPath ?? ""),
+        ] where path.utf8.count > longest {
+            throw value(name).refuse(
+                "is a path of \(path.utf8.count) bytes; the limit is \(longest)")
         }
         if let path = options.deviceSocketPath, path == options.socketPath {
             throw value("device-socket").refuse(
