@@ -14,6 +14,13 @@ struct SignalAtStartTests {
         #include <stdlib.h>
         #include <unistd.h>
 
+        // The threads of these tests have all signals blocked, and their children inherit that.
+        __attribute__((constructor)) static void begin(void) {
+            sigset_t none;
+            sigemptyset(&none);
+            sigprocmask(SIG_SETMASK, &none, NULL);
+        }
+
         struct group *getgrnam(const char *name) {
             static struct group group;
             const char *number = getenv("RAISED");
@@ -42,5 +49,13 @@ struct SignalAtStartTests {
         let daemon = try daemon(getting: SIGHUP)
         try daemon.waitForLog("SIGHUP: reloaded; no setting changed")
         #expect(daemon.stop() == 0)
+    }
+
+    @Test("SIGTERM ends it")
+    func stop() throws {
+        let failure = #expect(throws: DaemonProcess.StartFailure.self) {
+            try daemon(getting: SIGTERM)
+        }
+        #expect(failure?.status == 128 + SIGTERM)
     }
 }
