@@ -102,6 +102,8 @@ struct Blobd: ParsableCommand {
                 return try command.run()
             }
             try check(command: word)
+            // Before the arguments are parsed, which takes milliseconds.
+            if word == ServeCommand.configuration.commandName { ServeCommand.holdReload() }
             var command = try parseAsRoot([word] + global + rest.dropFirst())
             try command.run()
         } catch {

@@ -31,7 +31,7 @@ package enum Daemon {
             let store = try open(options, access, log)
             try allowZeroCopy(store, options, log)
             let links = LinkKeys(try options.signingKeyPath.map(SigningKeyFile.read))
-            let sockets = try DaemonSockets(options, manager, links, log)
+            let sockets = try DaemonSockets(options, manager, log)
             let daemon = try RunningDaemon(
                 store, options, links, access, descriptorMax: descriptorMax, manager: manager,
                 log: log)

@@ -8,11 +8,9 @@ struct DaemonSockets {
     private let allowedUserIDs: [UInt32]
 
     /// Takes the sockets that the service manager passes, and creates the others.
-    init(
-        _ options: DaemonOptions, _ manager: ServiceManager, _ links: LinkKeys, _ log: Logger
-    ) throws {
+    init(_ options: DaemonOptions, _ manager: ServiceManager, _ log: Logger) throws {
         main = try Self.main(options, manager, log)
-        device = try Self.device(options, manager, links, log)
+        device = try Self.device(options, manager, log)
         allowedUserIDs = options.allowedUserIDs
     }
 
@@ -27,15 +25,9 @@ struct DaemonSockets {
     }
 
     private static func device(
-        _ options: DaemonOptions, _ manager: ServiceManager, _ links: LinkKeys, _ log: Logger
+        _ options: DaemonOptions, _ manager: ServiceManager, _ log: Logger
     ) throws -> SocketFile? {
         if let passed = manager.sockets.device {
-            guard links.keys != nil else {
-                throw StartFailure(
-                    description:
-                        "the passed device socket serves signed links: --signing-keys is required"
-                )
-            }
             return try take(passed, "device-socket-group", options.deviceSocketGroup, log)
         }
         guard let path = options.deviceSocketPath else { return nil }

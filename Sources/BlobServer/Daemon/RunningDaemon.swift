@@ -75,7 +75,7 @@ struct RunningDaemon {
         }
         var makeSource: (@Sendable () -> LongBlobSource)?
         if let access { makeSource = { store.missingBlobs(access, log) } }
-        let accessLog = try options.accessLogPath.map { path throws(SystemError) in
+        let accessLog = try options.accessLogPath.map { path in
             try AccessLog(path: path, format: options.accessLogFormat, log: log)
         }
         let figures = FigureSource(

@@ -29,19 +29,22 @@ package final class AccessLog: Sendable {
     var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
     /// Opens the file for appending; `-` is standard output.
-    init(path: String, format: AccessLogFormat, log: Logger) throws(SystemError) {
+    init(path: String, format: AccessLogFormat, log: Logger) throws {
         self.path = path
         self.format = format
         self.log = log
         thread = try ServiceThread()
-        let number = Self.open(path)
-        guard number >= 0 else { throw SystemError("--access-log", of: path) }
-        descriptor = Atomic(number)
+        descriptor = Atomic(try Self.open(path))
     }
 
-    private static func open(_ path: String) -> Int32 {
+    /// Does not wait for the reader of a FIFO.
+    private static func open(_ path: String) throws(StartFailure) -> Int32 {
         guard path != "-" else { return STDOUT_FILENO }
-        return Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0o640)
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+        let number = Glibc.open(path, flags, 0o640)
+        guard number < 0 else { return number }
+        let why = errno == ENXIO ? "it is a FIFO without a reader" : SystemError.text(errno)
+        throw StartFailure(description: "--access-log \(path): \(why)")
     }
 
     func start() throws(SystemError) {
@@ -92,10 +95,12 @@ package final class AccessLog: Sendable {
 
     private func replaceFile(_ errors: inout RateLimitedLog) {
         guard path != "-" else { return }
-        let number = Self.open(path)
-        guard number >= 0 else {
-            let error = SystemError("open")
-            return errors.note(.error, "Cannot reopen the access log \(path): \(error)")
+        let number: Int32
+        do throws(StartFailure) {
+            number = try Self.open(path)
+        } catch {
+            return errors.note(
+                .error, "Cannot reopen the access log, appending to the old file: \(error)")
         }
         let old = descriptor.exchange(number, ordering: .relaxed)
         Glibc.close(old)

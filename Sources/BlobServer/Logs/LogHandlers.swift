@@ -29,7 +29,7 @@ package struct FieldLogHandler: LogHandler {
             compose(
                 LogEvent(
                     level: .warning,
-                    message: "\(count) log messages were dropped: their reader was too slow",
+                    message: "\(count) log messages were dropped: slow reader or full disk",
                     metadata: nil, source: event.source, file: #fileID, function: #function,
                     line: #line), [])
         }

@@ -82,6 +82,7 @@ package struct ServiceManager {
     }
 
     package var hasMainSocket: Bool { sockets.main != nil }
+    package var hasDeviceSocket: Bool { sockets.device != nil }
 
     enum State {
         case ready

@@ -5,6 +5,8 @@ import Glibc
 /// The daemon's socket in the file system: appears complete, and is removed with this object at the latest. Replaces an
 /// existing socket only if it refuses connections, and never anything that is not a socket.
 package final class SocketFile {
+    package static let pathByteCountMax = ListeningSocket.pathByteCountMax
+
     let path: String
     let listener: ListeningSocket
     /// Whether only its mode decides which users may connect; see ``PeerPolicy``.
@@ -19,7 +21,7 @@ package final class SocketFile {
         func fail(_ why: String) -> StartFailure {
             StartFailure(description: "\(flag) \(path): \(why)")
         }
-        let max = ListeningSocket.pathByteCountMax
+        let max = Self.pathByteCountMax
         guard !path.isEmpty, path.utf8.count <= max else {
             throw fail("the path is \(path.utf8.count) bytes long; the limit is \(max)")
         }

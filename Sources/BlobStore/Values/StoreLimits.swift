@@ -155,7 +155,7 @@ public enum StoreLimits {
     /// limit.
     public static let readerCountMaxDefault = 1_000
     /// The least and the most a store may be opened with.
-    static let mapByteCountRange = 4 << 20...1 << 46
+    package static let mapByteCountRange = 4 << 20...1 << 46
     static let readerCountRange = 1...1 << 16
     /// How long after a run has ended its peers may still read pages of `data.mdb` that it sent
     /// them, in milliseconds of the boot clock.

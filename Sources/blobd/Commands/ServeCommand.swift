@@ -61,6 +61,14 @@ struct ServeCommand: ParsableCommand {
             "--print-config checks the configuration, too: give one of them")
     }
 
+    /// Blocks SIGHUP, which would end the process: it stays pending, and reloads the daemon once that runs.
+    static func holdReload() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGHUP)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
     func run() throws {
         do {
             let configuration = try ServeConfiguration(
@@ -84,7 +92,9 @@ struct ServeCommand: ParsableCommand {
 
     private func serve(_ options: DaemonOptions, _ configuration: ServeConfiguration) throws {
         let manager = try ServiceManager()
-        try ServeConfiguration.checkRequired(options, hasSocket: manager.hasMainSocket)
+        let (hasSocket, hasDeviceSocket) = (manager.hasMainSocket, manager.hasDeviceSocket)
+        try ServeConfiguration.checkRequired(
+            options, hasSocket: hasSocket, hasDeviceSocket: hasDeviceSocket)
         let format = options.logFormat
         LoggingSystem.bootstrap { SharedLevelLogHandler(format.handler($0)) }
         var log = Logger(label: "blobd")
@@ -93,7 +103,11 @@ struct ServeCommand: ParsableCommand {
             log.warning("\(ServeConfiguration.notice(ofStranger: name))")
         }
         let end = try Daemon.run(
-            options, log: log, manager: manager, reload: configuration.reload
+            options, log: log, manager: manager,
+            reload: {
+                try configuration.reload(
+                    $0, hasSocket: hasSocket, hasDeviceSocket: hasDeviceSocket)
+            }
         ) { line in
             print(line)
             fflush(nil)

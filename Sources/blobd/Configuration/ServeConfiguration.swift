@@ -64,7 +64,7 @@ struct ServeConfiguration {
             if let path { try ConfigurationFile(reading: path) } else { nil }
         if let file, file.isEmpty, !takesEmptyFile {
             throw ConfigurationError(
-                "\(file.path): is empty; to use the defaults, write a comment into it, or restart")
+                "\(file.path): is empty; to use the defaults, write a comment into it")
         }
         return try Setting.all.map { (setting) throws(ConfigurationError) in
             try value(of: setting, file)
@@ -125,14 +125,22 @@ struct ServeConfiguration {
         return options
     }
 
-    /// - Parameter hasSocket: whether a socket is passed, so that none has to be named.
+    /// Checks what a start and a reload require.
+    ///
+    /// - Parameters:
+    ///   - hasSocket: whether a socket is passed, so that none has to be named.
+    ///   - hasDeviceSocket: whether a device socket is passed, which needs keys.
     static func checkRequired(
-        _ options: DaemonOptions, hasSocket: Bool
+        _ options: DaemonOptions, hasSocket: Bool, hasDeviceSocket: Bool = false
     ) throws(ConfigurationError) {
         let required = [("data", options.dataPath), ("socket", options.socketPath)]
         for (name, path) in required where path.isEmpty && !(name == "socket" && hasSocket) {
             throw ConfigurationError(
                 "--\(name) is missing: give the flag, or \(name) in a file (--config)")
+        }
+        if hasDeviceSocket, options.signingKeyPath == nil {
+            throw ConfigurationError(
+                "the passed device socket serves signed links: --signing-keys is required")
         }
     }
 
@@ -160,6 +168,13 @@ struct ServeConfiguration {
             throw value("max-payload").refuse(
                 "is \(value("max-payload").texts.joined()); with replicate or follow it must be at most 512MiB, which is what one put to a bucket carries"
             )
+        }
+        let longest = SocketFile.pathByteCountMax
+        for (name, path) in [
+            ("socket", options.socketPath), ("device-socket", options.deviceSocketPath ?? ""),
+        ] where path.utf8.count > longest {
+            throw value(name).refuse(
+                "is a path of \(path.utf8.count) bytes; the limit is \(longest)")
         }
         if let path = options.deviceSocketPath, path == options.socketPath {
             throw value("device-socket").refuse(
@@ -216,10 +231,15 @@ extension ServeConfiguration.Value {
 }
 
 extension ServeConfiguration {
-    /// Reads everything again. Settings that a running daemon cannot change keep their values in `current`.
-    func reload(_ current: DaemonOptions) throws(ConfigurationError) -> Reload {
+    /// Reads everything again, and checks it like a start. Settings that a running daemon cannot change keep their
+    /// values in `current`, and the others must suit them.
+    func reload(
+        _ current: DaemonOptions, hasSocket: Bool, hasDeviceSocket: Bool
+    ) throws(ConfigurationError) -> Reload {
         // An editor, or a full disk, may leave an empty file, which would remove every limit.
-        var options = try Self.options(of: try values(takesEmptyFile: false))
+        let values = try values(takesEmptyFile: false)
+        var options = try Self.options(of: values)
+        try Self.checkRequired(options, hasSocket: hasSocket, hasDeviceSocket: hasDeviceSocket)
         var changes: [String] = []
         var pendingRestart: [String] = []
         for setting in Setting.all {
@@ -232,6 +252,11 @@ extension ServeConfiguration {
                 pendingRestart.append(line)
                 setting.copy(current, &options)
             }
+        }
+        do throws(ConfigurationError) {
+            try Self.check(options, values)
+        } catch {
+            throw ConfigurationError("until a restart, \(error)")
         }
         return Reload(options: options, changes: changes, pendingRestart: pendingRestart)
     }

@@ -31,7 +31,7 @@ extension Setting {
             "A user id that may connect, besides root, the daemon's own and the socket's group. Repeatable."
         ),
         .one(
-            "map-size", .size(1 << 20...byteCountMax), \.store.mapByteCountMax, .atStart,
+            "map-size", .size(StoreLimits.mapByteCountRange), \.store.mapByteCountMax, .atStart,
             "Maximum size of the store's file."),
         .one(
             "scrub-days", .count(0...3_650, of: "days"), \.limits.scrubDays, .live,

@@ -252,6 +252,39 @@ import Testing
         try site.daemon.waitForLog("nothing has changed")
     }
 
+    // It said that `data` needed a restart, and took the keys away from the device socket, which stayed open.
+    @Test("A file that no start would accept, or that does not suit what runs, changes nothing")
+    func unfitForStart() throws {
+        let folder = TemporaryFolder()
+        let keys = try folder.write(
+            "keys", Array("1 \(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8))
+        chmod(keys, 0o600)
+        let (data, socket) = ("data: \(folder)/data\n", "socket: \(folder)/s\n")
+        let device = "device-socket: \(folder)/d\n"
+        let path = try folder.write(
+            "blobd.yaml", Array((data + socket + device + "signing-keys: \(keys)\n").utf8))
+        // Everything is in the file: the flags are the shell's.
+        let daemon = try DaemonProcess(
+            in: folder,
+            under: ["/bin/sh", "-c", "exec '\(DaemonProcess.program)' serve --config '\(path)'"])
+        #expect(try daemon.put("1", [1, 2, 3]).status == 201)
+        let link = try blobd(["sign", "--signing-keys", keys, "1"]).text.dropLast()
+        for (yaml, words) in [
+            ("# c\n", "--data is missing"), (data, "--socket is missing"),
+            (data + socket + device, "blobd.yaml:4: device-socket requires --signing-keys"),
+            (data + socket, "until a restart, --device-socket requires --signing-keys"),
+            (data + "socket: /\(String(repeating: "s", count: 107))\n", "the limit is 107"),
+        ] {
+            try daemon.reload(path, "max-payload: 1\n" + yaml, "; nothing has changed")
+            #expect(daemon.log.contains(words), "\(daemon.log)")
+            let fetched = try RawClient("\(folder)/d").request("GET", String(link))
+            #expect(fetched.status == 200 && fetched.body == [1, 2, 3])
+            #expect(try daemon.put("1", [1, 2, 3]).status == 200)
+        }
+        #expect(!daemon.log.contains("signing keys: ") && !daemon.log.contains("needs a restart"))
+        #expect(daemon.stop() == 0)
+    }
+
     @Test("A storm of SIGHUPs while requests run harms none of them")
     func storm() throws {
         let site = try Site("max-payload: 1MB\n")

@@ -181,6 +181,38 @@ import Testing
         #expect(files.map { Files.text($0).split(separator: "\n").count }.reduce(0, +) == 101)
     }
 
+    // The start, and the reload's thread, waited for a reader, and no SIGTERM ended them.
+    @Test("A FIFO without a reader is refused at a start; a reload keeps the old file")
+    func fifo() throws {
+        let folder = TemporaryFolder()
+        let (path, fifo) = ("\(folder)/access.log", "\(folder)/fifo")
+        #expect(mkfifo(fifo, 0o600) == 0)
+        let refusal = "--access-log \(fifo): it is a FIFO without a reader"
+        let failure = #expect(throws: DaemonProcess.StartFailure.self) {
+            try Self.daemon(logging: fifo, in: folder)
+        }
+        #expect(failure?.status == 1 && failure?.log.contains(refusal) == true, "\(failure as Any)")
+
+        let daemon = try Self.daemon(logging: path, in: folder)
+        #expect(rename(path, "\(path).old") == 0)
+        #expect(rename(fifo, path) == 0)
+        daemon.signal(SIGHUP)
+        try daemon.waitForLog("old file: --access-log \(path): it is a FIFO without a reader")
+        _ = try daemon.request("GET", "/api/notifications/1")
+        #expect(try Self.lines("\(path).old", 1).count == 1)
+        #expect(daemon.stop() == 0)
+
+        // With a reader it gets the lines.
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let other = try Self.daemon(logging: path, in: folder)
+        for _ in 0..<100 { _ = try other.request("GET", "/api/notifications/1") }
+        #expect(other.stop() == 0)
+        var text = [UInt8](repeating: 0, count: 65_536)
+        let count = max(0, read(reader, &text, text.count))
+        #expect(text.prefix(count).count { $0 == 0x0A } == 100)
+    }
+
     @Test("A slow request is logged with its target, and no more of it")
     func slow() throws {
         // A millisecond is less than a commit takes.

@@ -90,7 +90,7 @@ struct SocketActivationTests {
 
         let withoutKeys = try Activator(hasDevices: true)
         withoutKeys.stop()
-        #expect(withoutKeys.statuses == ["1"])
+        #expect(withoutKeys.statuses == ["2"])
         #expect(withoutKeys.log.contains("serves signed links: --signing-keys is required"))
     }
 

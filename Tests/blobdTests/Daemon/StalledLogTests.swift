@@ -80,7 +80,7 @@ import Testing
             return log.contains("SIGHUP: reloaded")
         }
         let lines = log.split(separator: "\n")
-        #expect(lines[0].contains("log messages were dropped"), "\(log)")
+        #expect(lines[0].contains("log messages were dropped: slow reader or full disk"), "\(log)")
         #expect(lines[0].contains("warning"), "\(log)")
         #expect(lines.last?.contains("SIGHUP: reloaded") == true, "\(log)")
         #expect(daemon.stop() == 0)
