@@ -2,24 +2,7 @@ internal import BlobStore
 internal import Glibc
 
 /// What a leader did and did not ship before another store took the lead: saved to files, and not merged.
-package enum LostChanges {
-    /// What the names of such folders begin with; the epoch follows.
-    package static let folderPrefix = "unreplicated-epoch-"
-
-    /// How many folders of such changes a store's folder has. They stay until the operator removes them.
-    package static func folderCount(in directory: String) -> Int {
-        guard let folder = opendir(directory) else { return 0 }
-        defer { closedir(folder) }
-        var count = 0
-        while let entry = readdir(folder) {
-            let begins = withUnsafePointer(to: &entry.pointee.d_name) {
-                memcmp($0, folderPrefix, folderPrefix.utf8.count) == 0
-            }
-            if begins { count += 1 }
-        }
-        return count
-    }
-
+enum LostChanges {
     struct Saved {
         let folder: String
         /// The last batch of it.
@@ -44,7 +27,7 @@ package enum LostChanges {
             )
         }
         // Never over what an earlier rollback of the same epoch saved.
-        let first = "\(store.directory)/\(folderPrefix)\(state.epoch)"
+        let first = "\(store.directory)/\(UnreplicatedFolders.prefix)\(state.epoch)"
         var folder = first
         var number = 1
         while access(folder, F_OK) == 0 {

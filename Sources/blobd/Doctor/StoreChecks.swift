@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Replication
+import BlobStore
 
 struct StoreChecks {
     let path: String
@@ -160,12 +160,12 @@ struct StoreChecks {
     }
 
     private func changesLeftOut() -> Finding? {
-        let count = LostChanges.folderCount(in: path)
+        let count = UnreplicatedFolders.count(in: path)
         return count == 0
             ? nil
             : Finding(
                 "changes left out",
-                "\(HumanText.count(count, of: "folder")) \(path)/\(LostChanges.folderPrefix)N",
+                "\(HumanText.count(count, of: "folder")) \(path)/\(UnreplicatedFolders.prefix)N",
                 .warning,
                 "They have acknowledged changes that are not part of the shard. Publish them again if they matter, then remove the folders: see the runbook for a lost host."
             )

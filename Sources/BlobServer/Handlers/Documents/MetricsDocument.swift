@@ -1,7 +1,6 @@
 import BlobProtocol
 import BlobStore
 import ObjectStore
-import Replication
 import Synchronization
 
 /// The answer of `GET /metrics`. Labels carry no ids, owners or media types, so they have few values.
@@ -120,7 +119,7 @@ struct MetricsDocument: Sendable {
         text.add(
             .gauge, "blobd_replication_unreplicated_folders",
             "Folders of acknowledged changes that are not part of the shard.",
-            LostChanges.folderCount(in: store.directory))
+            UnreplicatedFolders.count(in: store.directory))
         text.add(
             .gauge, "blobd_replication_damaged_bases",
             "Leader: bases in the bucket that cannot be used.",
