@@ -1,6 +1,6 @@
+import BlobStore
 import CLinux
 import Glibc
-import BlobStore
 
 struct StoreChecks {
     let path: String
