@@ -13,7 +13,8 @@ import Dispatch
 ///
 /// The actor runs on its own serial queue, where the blocking happens. It has one connection, which it makes when it
 /// first needs one and again after the daemon has closed it. Calls run one after another; for concurrent calls create
-/// several clients. Cancelling a task ends its call, with `cancelled`, and the connection.
+/// several clients. Cancelling a task ends its call, with `cancelled`, and the connection; one that waits for
+/// another call ends after that.
 public actor BlobdClient {
     /// Where the actor's calls run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {

@@ -55,7 +55,7 @@ extension BlobStore {
         throw .cannotOpen(
             path: directory,
             reason:
-                "it has \(WriteAheadLog.fileName), but no \(DataFile.name): acknowledged changes may be missing. Put \(DataFile.name) back, or begin an empty store: blobd serve --discard-log (BlobStore.Options.discardsLog)"
+                "it has \(WriteAheadLog.fileName), but no \(DataFile.name): acknowledged changes may be missing. Put \(DataFile.name) back; or move the log away and restore a backup; or begin an empty store: blobd serve --discard-log (BlobStore.Options.discardsLog)"
         )
     }
 

@@ -43,7 +43,8 @@ package final class AccessLog: Sendable {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
         let number = Glibc.open(path, flags, 0o640)
         guard number < 0 else { return number }
-        let why = errno == ENXIO ? "it is a FIFO without a reader" : SystemError.text(errno)
+        let why =
+            errno == ENXIO ? "it is a FIFO without a reader, or a socket" : SystemError.text(errno)
         throw StartFailure(description: "--access-log \(path): \(why)")
     }
 

@@ -64,11 +64,13 @@ struct StoreReadiness {
     mutating func noteFull(_ store: BlobStore, _ failure: inout StoreError?) {
         guard !isFull else { return }
         last = nil
-        if case .writable = check(store, &failure) {
+        switch check(store, &failure) {
+        case .writable:
             // It would not fit an empty store either.
-            refusalLog.note(
+            return refusalLog.note(
                 .warning, "A publish was refused for lack of space; shorter ones are accepted")
-            return
+        case .failed(.io): return
+        default: break
         }
         isFull = true
         log.error("No space: publishes are refused; reads, deletes and expiry continue")

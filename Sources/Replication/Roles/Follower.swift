@@ -257,7 +257,7 @@ struct Follower {
     private mutating func noteApplied(_ head: Segment.Head, foundAt: Int64) {
         // Not when they were applied: the look for another one may have taken the bucket's whole time-out. One that has
         // more to read is as late as what it has read.
-        let age = log.isBehind ? max(0, host.now.milliseconds - head.time.milliseconds) : 0
+        let age = log.isBehind ? max(0, host.now.milliseconds - max(0, head.time.milliseconds)) : 0
         host.noteMoved(at: foundAt - age)
         host.complete(upTo: store.lastSequence)
         watch.note(head.epoch)

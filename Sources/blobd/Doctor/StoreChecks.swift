@@ -69,7 +69,7 @@ struct StoreChecks {
         Finding(
             "store", "\(name) is gone, and process \(holder) still has it", .problem,
             name == "data.mdb"
-                ? "All is lost when it exits: make a backup now (blobd backup FILE), stop it, and restore that."
+                ? "All is lost when it exits: make a backup now (blobd backup FILE), stop it, move its files away, and restore that."
                 : "Acknowledged changes are lost if it dies: make a backup (blobd backup FILE), and restart it."
         )
     }
