@@ -7,8 +7,8 @@ extension BlobStore {
     /// Opens the store in `directory` for reading and writing, creating both when they are not there. A second
     /// process is refused. A store that is damaged, of another format version, or not one at all is refused
     /// untouched. What is only in the log is committed; a log that is missing, cut short or another's is refused
-    /// where changes were pending in it (``StoreOptions/discardsLog``), and so is a log without a store. In a store of format version 1 what each
-    /// owner has is counted, once. With ``StoreOptions/usesWriteAheadLog`` a log is begun, and the thread that commits it.
+    /// where changes were pending in it (``StoreOptions/discardsLog``), and so is a log without a store. In a store of
+    /// format version 1 what each owner has is counted, once. With ``StoreOptions/usesWriteAheadLog`` a log is begun, and the thread that commits it.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, ``StoreError/damaged(path:reason:)``, or ``StoreError/full``.
     public static func open(

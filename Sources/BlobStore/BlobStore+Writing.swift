@@ -202,8 +202,10 @@ extension BlobStore {
 extension BlobStore {
     /// Throws why no publish of so many stored bytes could be stored now. After one was refused for want of room,
     /// the same room is tried for in a transaction that is not committed, until it is there: so ask about once a
-    /// second. A publish that would not fit an empty store says nothing of this one. Throws ``StoreError/io(operation:errno:)``
-    /// when the store's file is no longer in its folder: what is stored then is lost with this process.
+    /// second. A publish that would not fit an empty store says nothing of this one.
+    ///
+    /// - Throws: besides, ``StoreError/io(operation:errno:)`` when the store's file is no longer in its folder: what is
+    ///   stored then is lost with this process.
     public func checkWritable(byteCount: Int = 1) throws(StoreError) {
         try pipeline.checkSyncs()
         try DataFile.requireInPlace(core.environment.dataDescriptor, in: core.directory)

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The folders `unreplicated-epoch-N` in a store's: acknowledged changes of a deposed leader that its shard does not have.
-/// They stay until the operator removes them.
+/// The folders `unreplicated-epoch-N` in a store's: acknowledged changes of a deposed leader that its shard does not
+/// have. They stay until the operator removes them.
 package enum UnreplicatedFolders {
     /// What their names begin with; the epoch follows.
     package static let prefix = "unreplicated-epoch-"

@@ -30,7 +30,8 @@ public struct StoreOptions: Sendable {
     public var ignoresLog = false
 
     /// For writing: whether the store is opened without its log (`changes.log`) where that is missing, cut short,
-    /// damaged or another's, or an empty one is created where only the log is left. Acknowledged changes that were only there are lost then.
+    /// damaged or another's, or an empty one is created where only the log is left. Acknowledged changes that were only
+    /// there are lost then.
     public var discardsLog = false
 
     /// For writing: whether a change is acknowledged once it is in a write-ahead log (`changes.log`): one sync of a few

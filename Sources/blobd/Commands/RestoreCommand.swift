@@ -95,10 +95,11 @@ struct RestoreCommand: ParsableCommand {
             )
         }
         // It would be the end of the log, and no moment that anybody meant.
-        guard time <= wallClockMilliseconds() else {
+        let now = wallClockMilliseconds()
+        guard time <= now else {
             throw CommandFailure(
                 .badUsage,
-                "--at \(HumanText.line(at)) is in the future; this clock says \(CommandLineText.text(milliseconds: wallClockMilliseconds())). Leave it out for the newest state"
+                "--at \(HumanText.line(at)) is in the future; this clock says \(CommandLineText.text(milliseconds: now)). Leave it out for the newest state"
             )
         }
         return .time(Timestamp(milliseconds: time))

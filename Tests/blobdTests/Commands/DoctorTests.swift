@@ -48,9 +48,7 @@ import Testing
         mkdir(run, 0o755)
         chmod(run, 0o777)
         try Files.write([], to: "\(run)/s")
-        let keys = "\(folder)/keys"
-        try Files.write(
-            Array("k \(Data(repeating: 1, count: 32).base64EncodedString())\n".utf8), to: keys)
+        let keys = try DeviceKeys.write(in: folder)
         chmod(keys, 0o644)
         let configuration = """
             data: \(data)
@@ -123,9 +121,7 @@ import Testing
     func otherUsers() throws {
         let folder = TemporaryFolder()
         chmod(folder.path, 0o755)
-        let keys = try folder.write(
-            "keys", Array("k \(Data(repeating: 1, count: 32).base64EncodedString())\n".utf8))
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write(in: folder)
         let (data, socket) = (folder.path("data"), folder.path("run/s"))
         for path in [data, folder.path("run")] { mkdir(path, 0o700) }
         try folder.write("run/s", [])
@@ -162,9 +158,7 @@ import Testing
         .enabled(if: Activator.isAvailable, "needs cc"))
     func passedDeviceSocket() throws {
         let folder = TemporaryFolder()
-        let keys = try folder.write(
-            "keys", Array("k \(Data(repeating: 1, count: 32).base64EncodedString())\n".utf8))
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write(in: folder)
         func findings(_ activator: Activator, _ socket: String) throws -> [String: Finding] {
             let client = try RawClient(activator.socketPath)
             #expect(try client.request("GET", "/livez").status == 200)

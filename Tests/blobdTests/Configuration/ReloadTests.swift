@@ -134,9 +134,7 @@ import Testing
     @Test("A setting that needs a restart and was not set is named, and stays unset")
     func newlySet() throws {
         let site = try Site("")
-        let keys = try site.folder.write(
-            "keys", Array("1 \(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8))
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write("1", in: site.folder)
         let values = [
             "socket-group": "0", "device-socket": "\(site.folder)/d", "device-socket-group": "0",
             "zero-copy-grace": "1s", "replicate": "s3://bucket/a", "follow": "s3://bucket/a",
@@ -256,9 +254,7 @@ import Testing
     @Test("A file that no start would accept, or that does not suit what runs, changes nothing")
     func unfitForStart() throws {
         let folder = TemporaryFolder()
-        let keys = try folder.write(
-            "keys", Array("1 \(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8))
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write("1", in: folder)
         let (data, socket) = ("data: \(folder)/data\n", "socket: \(folder)/s\n")
         let device = "device-socket: \(folder)/d\n"
         let path = try folder.write(

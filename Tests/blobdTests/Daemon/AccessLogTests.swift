@@ -88,10 +88,7 @@ import Testing
     func links() throws {
         let folder = TemporaryFolder()
         let path = "\(folder)/access.log"
-        let keys = "\(folder)/keys"
-        try Files.write(
-            Array("k1 \(Data(repeating: 5, count: 32).base64EncodedString())\n".utf8), to: keys)
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write("k1", in: folder)
         let daemon = try Self.daemon(logging: path, ["--signing-keys", keys], in: folder)
         let targets = [
             "/d/n1?e=1&k=k1&sig=SECRET", "/d/n1/parts/p?e=1&k=k1&sig=SECRET",

@@ -10,9 +10,7 @@ import Testing
     private let folder = TemporaryFolder()
 
     private func daemon(_ connectionCountMax: Int) throws -> DaemonProcess {
-        let keys = try folder.write(
-            "keys", Array("k \(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8))
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write(in: folder)
         return try DaemonProcess(
             [
                 "--max-connections", "\(connectionCountMax)", "--signing-keys", keys,

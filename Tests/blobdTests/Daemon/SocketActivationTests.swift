@@ -76,9 +76,7 @@ struct SocketActivationTests {
     @Test("The socket of devices is passed by its name")
     func devices() throws {
         let folder = TemporaryFolder()
-        let keys = try folder.write(
-            "keys", Array("k \(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8))
-        chmod(keys, 0o600)
+        let keys = try DeviceKeys.write(in: folder)
         let activator = try Activator(["--signing-keys", keys], hasDevices: true, folder: folder)
         #expect(try RawClient(activator.socketPath).request("GET", "/v1/stats").status == 200)
         #expect(try RawClient(activator.devicePath).request("GET", "/livez").status == 200)

@@ -7,13 +7,20 @@ import TestSupport
 /// The key of a daemon under test, and what is signed with it: also what `blobd sign` and `blobd token` refuse to make.
 enum DeviceKeys {
     private static let secret = [UInt8](0..<32)
-    static let file = "k AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"
+    private static let secretText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    static let file = "k \(secretText)\n"
+
+    /// Writes a file with this key under a name, which only its owner may read. Returns its path.
+    static func write(_ name: String = "k", in folder: TemporaryFolder) throws -> String {
+        let path = try folder.write("keys", Array("\(name) \(secretText)\n".utf8))
+        chmod(path, 0o600)
+        return path
+    }
 
     /// The flags of a daemon in a folder, with the key's file there and the device socket.
     static func flags(in folder: TemporaryFolder) throws -> [String] {
         let path = "\(folder)/keys"
-        if !Files.exists(path) { try Files.write(Array(file.utf8), to: path) }
-        chmod(path, 0o600)
+        if !Files.exists(path) { _ = try write(in: folder) }
         return ["--signing-keys", path, "--device-socket", devicePath(folder)]
     }
 
